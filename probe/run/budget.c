@@ -16,18 +16,15 @@ enum { SLOW_HZ = 4000000, TRIAL_EVENTS = 1000, TRIAL_MS = 300 };
 
 bool budget_run_read(struct budget_run *run, const char *text, struct error *error)
 {
+    static const char such_as[] = "Such as --budget 40us, 1200 or \"10 L1D_CACHE_REFILL\".";
     size_t n = 0;
     if (text == NULL)
-        return error_advise(error, ERROR_USAGE, "Such as --budget 40us, 1200 or \"10 L1D_CACHE_REFILL\".",
-                            "guard needs --budget: what a call may use");
+        return error_advise(error, ERROR_USAGE, such_as, "guard needs --budget: what a call may use");
     if (!value_budget(text, &run->wanted))
-        return error_set(error, ERROR_USAGE,
-                         "--budget takes cycles, a time or a number and an event, such as 1200, 40us or \"10 "
-                         "L1D_CACHE_REFILL\"; got \"%.64s\"",
-                         text);
+        return error_advise(error, ERROR_USAGE, such_as,
+                            "--budget takes cycles, a time or a number and an event; got \"%.64s\"", text);
     if (strpbrk(run->wanted.event, "{,") != NULL)
-        return error_set(error, ERROR_USAGE, "--budget is of one event, and %.64s are several",
-                         run->wanted.event);
+        return error_set(error, ERROR_USAGE, "--budget is of one event, not %.64s", run->wanted.event);
     run->budget = run->wanted.events;
     return event_requests_parse(run->wanted.event, &run->event, 1, &n, error);
 }
@@ -39,11 +36,10 @@ static bool find_budget(struct budget_run *run, struct error *error)
         return true;
     if (!(run->clock.hz > 0))
         return error_advise(error, ERROR_USAGE, "Give --freq HZ, or the budget in cycles.",
-                            "a budget in time needs the clock, which is not known%s%s",
+                            "a budget in time needs a known clock%s%s",
                             run->clock.doubt[0] != '\0' ? "; " : "", run->clock.doubt);
     if (!(events <= (double)INT32_MAX))
-        return error_advise(error, ERROR_USAGE, "", "a budget of %g cycles is too much for one counter",
-                            events);
+        return error_advise(error, ERROR_USAGE, "", "%g cycles are too many for one counter", events);
     run->budget = (uint64_t)events;
     return true;
 }
@@ -98,13 +94,6 @@ static bool take_watched_stop(struct budget_run *run, struct error *error)
     return error_copy(error, no_better ? &why : &watched);
 }
 
-static bool check_run_control(const struct budget_run *run, struct error *error)
-{
-    return device_has_run_control(&run->session->device) ||
-           error_advise(error, ERROR_USAGE, "",
-                        "guard needs OpenOCD's Tcl port or a CMSIS-DAP probe; delta works here");
-}
-
 static bool budget_run_take(struct budget_run *run, struct error *error)
 {
     struct session *session = run->session;
@@ -152,15 +141,15 @@ static bool budget_run_engine(void *context, struct engine *engine, const struct
 
 bool budget_run_find(struct budget_run *run, const char *function, struct error *error)
 {
-    struct session *session = run->session;
-    return region_locate(&run->named, session->symbols, function, NULL, &session->request->process, error) &&
-           region_look_into(&run->named, session->symbols, error);
+    return region_find(&run->named, run->session, function, NULL, error);
 }
 
 bool budget_run_measure(struct budget_run *run, struct error *error)
 {
     struct session *session = run->session;
-    bool ok = program_check_region(session, &run->named, error) && check_run_control(run, error) &&
+    bool ok = program_check_region(session, &run->named, error) &&
+              (device_has_run_control(&session->device) ||
+               device_refuse_debugger("guard", "; delta works here", error)) &&
               budget_run_take(run, error) && engine_use_once(session, budget_run_engine, run, error);
     stack_reader_close(&run->stacks);
     return ok;

@@ -146,9 +146,9 @@ static bool halt_and_resume(struct session *session, struct error *error)
     bool ok = ledger_run(device->ledger, &list, results, &deadline, error);
     struct error again = {0};
     /* What failed may lie between the two: the core is halted once more, and let go */
-    for (int i = 0;
-         !ok && i < LET_GO_TRIES && !ledger_run(device->ledger, &list, results, &deadline, &again);)
-        i++;
+    for (int i = 0; !ok && i < LET_GO_TRIES; i++)
+        if (ledger_run(device->ledger, &list, results, &deadline, &again))
+            break;
     return ok;
 }
 
@@ -180,8 +180,7 @@ static bool proof_measure(struct prove *self, struct snapshot *held, struct erro
     return ok;
 }
 
-/* A register that a lock hides, or one that only the halted core reads, is found as it is by the next taking.
- */
+/* A register that a lock hides, or that only the halted core reads, is found as it is by the next taking. */
 static bool take_after(struct prove *self, struct error *error)
 {
     struct deadline deadline = session_deadline(self->session);
@@ -222,10 +221,8 @@ bool proof_make(struct session *session, struct proof *proof, struct error *erro
 {
     struct prove self = {.session = session, .proof = proof};
     if (session->device.debugger != NULL || session->device.remote != NULL)
-        return error_set(error, ERROR_USAGE, "--prove needs OpenOCD's Tcl port or a CMSIS-DAP probe");
-    if (proof->start != NULL && (!region_locate(&self.region, session->symbols, proof->start, proof->end,
-                                                &session->request->process, error) ||
-                                 !region_look_into(&self.region, session->symbols, error) ||
+        return device_refuse_debugger("--prove", "", error);
+    if (proof->start != NULL && (!region_find(&self.region, session, proof->start, proof->end, error) ||
                                  !program_check_region(session, &self.region, error)))
         return false;
     snapshot_list(&self.before, &session->device, proof->block);

@@ -125,9 +125,8 @@ struct advice {
 static void board_files_offer(void *context, const char *name)
 {
     struct advice *advice = context;
-    size_t used = strlen(advice->list);
     near_offer(&advice->near, name);
-    snprintf(advice->list + used, sizeof advice->list - used, "%s%s", used > 0 ? ", " : "", name);
+    text_join(advice->list, sizeof advice->list, ", ", name);
 }
 
 /* In place of OpenOCD's words about a file that it cannot find: those that there are. Always false. */
@@ -219,8 +218,8 @@ static bool refuse_probe(const char *probe, struct error *error)
     if (way != NULL)
         return error_set(error, ERROR_USAGE, "%.64s is %s", probe, way);
     if (strncmp(probe, "/dev/", 5) == 0)
-        return error_set(error, ERROR_USAGE, "what is at %.64s? A Black Magic Probe is named by gdb:%.64s",
-                         probe, probe);
+        return error_set(error, ERROR_USAGE, "what is at %.64s? Say: -p gdb:%.64s (Black Magic Probe)", probe,
+                         probe);
     char local[64];
     if (probe[strspn(probe, "0123456789")] == '\0') {
         snprintf(local, sizeof local, "localhost:%.32s", probe);
@@ -361,11 +360,8 @@ static struct link *connect_default(const struct connecting *self, struct error 
         return NULL;
     }
     link = connect_dap(self, "cmsis-dap", error);
-    if (link != NULL && other_kind) {
-        size_t used = strlen(link->note);
-        snprintf(link->note + used, sizeof link->note - used, "%s%.100s", used > 0 ? "; " : "",
-                 no_server.text);
-    }
+    if (link != NULL && other_kind)
+        text_join(link->note, sizeof link->note, "; ", no_server.text);
     return link;
 }
 
@@ -427,9 +423,8 @@ static void leave_wrong_port(const struct connecting *self, const char *probe, s
     bool let_go = debugger->facts.was_halted || debugger->ops->let_go(debugger, &left);
     debugger->ops->close(debugger, false);
     error_clear(error);
-    error_advise(error, ERROR_NOT_A_PROBE,
-                 "Name it as one, gdb:HOST:PORT, or name OpenOCD's Tcl port (tcl_port, default 6666).",
-                 "a GDB server is at %.100s:%u", host, (unsigned)port);
+    error_set(error, ERROR_NOT_A_PROBE, "a GDB server is at %.100s:%u (-p gdb:HOST:PORT)", host,
+              (unsigned)port);
     if (!let_go)
         error_add(error, &left);
 }

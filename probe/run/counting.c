@@ -113,15 +113,12 @@ static bool counting_add_metric(struct counting *counting, const struct session 
     return true;
 }
 
-static const char see_metrics[] = "pmu-probe list shows the metrics of this core.";
-
 /* Suggests similar names, else lists all metrics that these counters support. */
 static bool refuse_metric(const struct metric_set *set, const char *name, struct knowledge *knowledge,
                           struct error *error)
 {
     char room[NEAR_NAMES * (NEAR_LENGTH + 2) + 32], list[512] = "";
     struct near near;
-    size_t used = 0;
     bool exists = metric_set_find(set, name, NULL, NULL) != NULL;
     if (!exists && knows_event(knowledge, name))
         return error_advise(error, ERROR_USAGE, "", "%.48s is an event: -e %.48s", name, name);
@@ -131,16 +128,15 @@ static bool refuse_metric(const struct metric_set *set, const char *name, struct
         if (metric_set_find(set, metric->name, knows_event, knowledge) != metric)
             continue;
         near_offer(&near, metric->name);
-        if (used + strlen(metric->name) + 2 < sizeof list)
-            used +=
-                (size_t)snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", metric->name);
+        if (strlen(list) + strlen(metric->name) + 2 < sizeof list)
+            text_join(list, sizeof list, ", ", metric->name);
     }
-    const char *what = exists ? "these counters do not have the events for the metric" : "unknown metric";
+    const char *what = exists ? "these counters lack events of the metric" : "unknown metric";
     if (!exists && near.count > 0)
-        return error_advise(error, ERROR_USAGE, see_metrics, "%s %.48s%s", what, name,
+        return error_advise(error, ERROR_USAGE, events_advice, "%s %.48s%s", what, name,
                             near_text(&near, room, sizeof room));
-    return error_advise(error, ERROR_USAGE, see_metrics, "%s %.48s; %s%s", what, name,
-                        used > 0 ? "there are: " : "they support none", list);
+    return error_advise(error, ERROR_USAGE, events_advice, "%s %.48s; %s%s", what, name,
+                        list[0] != '\0' ? "there are: " : "they support none", list);
 }
 
 static bool add_named_metric(struct counting *counting, const struct session *session, const char *name,
@@ -175,23 +171,27 @@ static bool add_metric_file(struct counting *counting, const struct session *ses
     return true;
 }
 
-/* Names and files, with commas between them. */
+/* The next of the items in a list with commas between them. False: it is empty, or too long. */
+static bool counting_next_item(const char **list, char *out, size_t size)
+{
+    size_t length = strcspn(*list, ",");
+    snprintf(out, size, "%.*s", (int)length, *list);
+    *list += length + ((*list)[length] == ',');
+    return length > 0 && length < size;
+}
+
+/* Names and files. */
 static bool add_metric_list(struct counting *counting, const struct session *session, const char *text,
                             struct event_request *requests, size_t *n, struct error *error)
 {
-    for (bool more = true; more;) {
+    const char *end = text + strlen(text);
+    bool more = true;
+    for (; more; more = text < end || text[-1] == ',') {
         char one[PATH_MAX];
-        size_t length = strcspn(text, ",");
-        more = text[length] == ',';
-        if (length == 0)
-            return error_set(error, ERROR_USAGE, "-M: a name is missing between two commas");
-        if (length >= sizeof one)
-            return error_set(error, ERROR_USAGE, "-M: a name is too long");
-        memcpy(one, text, length);
-        one[length] = '\0';
-        text += length + more;
-        if (!(metric_is_file(one, length) ? add_metric_file : add_named_metric)(counting, session, one,
-                                                                                requests, n, error))
+        if (!counting_next_item(&text, one, sizeof one))
+            return error_set(error, ERROR_USAGE, "-M: a name is missing, or too long");
+        if (!(metric_is_file(one, strlen(one)) ? add_metric_file : add_named_metric)(counting, session, one,
+                                                                                     requests, n, error))
             return false;
     }
     return true;
@@ -317,7 +317,7 @@ bool counting_check_tick(const struct session *session, struct error *error)
     if (name == NULL || has_word(session, name, &address, &size))
         return true;
     if (session->symbols == NULL)
-        return error_set(error, ERROR_ELF, "--tick names a variable: give --elf FILE");
+        return error_set(error, ERROR_ELF, "--tick needs --elf FILE");
     return error_set(error, ERROR_SYMBOL, "the ELF has no variable \"%.64s\" of up to 8 bytes", name);
 }
 
@@ -345,10 +345,10 @@ static bool find_pended(struct session *session, struct address *out, struct err
         if (found == OBJECT_ONE && counting_find_word(session, names[i], out))
             return true;
     }
-    return error_set(error, ERROR_SYMBOL,
-                     "--tick xTickCount: the ELF has %s xPendedTicks, which has the ticks while FreeRTOS's "
-                     "scheduler is suspended. Name another variable, or leave --tick out",
-                     found == OBJECT_NONE ? "no" : "several variables");
+    return error_advise(error, ERROR_SYMBOL, tick_advice,
+                        "--tick xTickCount: the ELF has %s xPendedTicks, which counts while FreeRTOS's "
+                        "scheduler is suspended",
+                        found == OBJECT_NONE ? "no" : "several variables");
 }
 
 static bool take_tick(struct counting *counting, struct session *session, const struct clock *clock,
@@ -400,21 +400,22 @@ static bool check_source(struct session *session, uint32_t code, const char *nam
     const uint64_t trace_unit = 0xE0041004, cross_trigger = 0xE0042000;
     uint64_t value = 0;
     const char *source = NULL;
+    const char *advice = "Set it up first, or count another event.";
     if (code - CMPMATCH0 < SOURCES_OF_EACH) {
         uint64_t function = DWT_FUNCTION0 + (uint64_t)DWT_COMPARATOR * (code - CMPMATCH0);
         if (!counting_reads(session, function, &value) || (value & MATCHES) == 0)
-            return error_advise(error, ERROR_NO_COUNTER,
-                                "stat --calls FUNCTION sets a comparator to a function's entry.",
-                                "%.32s counts matches of a DWT comparator, which nothing has set up", name);
+            source = "matches of a DWT comparator";
+        advice = "stat --calls FUNCTION sets a comparator to a function's entry.";
     } else if (code - TRCEXTOUT0 < SOURCES_OF_EACH) {
-        source = !counting_reads(session, trace_unit, &value) || (value & 1) == 0 ? "the trace unit" : NULL;
+        if (!counting_reads(session, trace_unit, &value) || (value & 1) == 0)
+            source = "an output of the trace unit";
     } else if (code - CTI_TRIGOUT4 < SOURCES_OF_EACH) {
         uint64_t routes = cross_trigger + CTIOUTEN0 + UINT64_C(4) * (4 + code - CTI_TRIGOUT4);
-        source = !counting_reads(session, routes, &value) || value == 0 ? "the cross trigger" : NULL;
+        if (!counting_reads(session, routes, &value) || value == 0)
+            source = "an output of the cross trigger";
     }
-    return source == NULL ||
-           error_advise(error, ERROR_NO_COUNTER, "Set it up first, or count another event.",
-                        "%.32s counts an output of %s, which nothing has set up", name, source);
+    return source == NULL || error_advise(error, ERROR_NO_COUNTER, advice,
+                                          "%.32s counts %s, which nothing has set up", name, source);
 }
 
 static bool counting_check_sources(const struct counting *counting, struct session *session,
@@ -429,6 +430,8 @@ static bool counting_check_sources(const struct counting *counting, struct sessi
         }
     return true;
 }
+
+static const char delta_of_calls[] = "delta FUNCTION measures its calls.";
 
 /* Functions that one jumps on to, directly or through others of them: its own cold part, a shared end, or one
  * that it tail-calls. */
@@ -468,8 +471,8 @@ static bool calls_follow(const struct session *session, struct calls_parts *part
         ok = calls_add_part(session, parts, row->target);
     }
     listing_free(&listing);
-    return ok || error_advise(error, ERROR_USAGE, "delta FUNCTION measures its calls.",
-                              "--calls: its jumps may lead to its start: it jumps on to too many functions");
+    return ok || error_advise(error, ERROR_USAGE, delta_of_calls,
+                              "--calls: too many jumps to follow: one may lead to its start");
 }
 
 /* A comparator sees the entry execute, and not whether a call or the function's own jump led there. */
@@ -483,10 +486,10 @@ static bool calls_check_entry(const struct session *session, const struct locati
         if (!calls_follow(session, &parts, i, at->address, &again, error))
             return false;
     session_place(session, again, place, sizeof place);
-    return again == 0 || error_advise(error, ERROR_USAGE, "delta FUNCTION measures its calls.",
-                                      "--calls: %.80s jumps to its own start at %s, and each such jump "
-                                      "would count as a call",
-                                      at->name, place);
+    return again == 0 ||
+           error_advise(error, ERROR_USAGE, delta_of_calls,
+                        "--calls: %.80s jumps to its own start at %s, which would count as a call", at->name,
+                        place);
 }
 
 /* Two names of one function would both have all of its calls. */
@@ -495,10 +498,7 @@ static bool calls_check_name(const struct session *session, const struct locatio
 {
     for (unsigned i = 0; i < n; i++)
         if (entries[i] == at->address)
-            return error_set(
-                error, ERROR_USAGE,
-                "--calls: two of its names are of one function, %.80s: its calls are counted together",
-                at->name);
+            return error_set(error, ERROR_USAGE, "--calls: two names are of one function, %.80s", at->name);
     entries[n] = at->address;
     if (at->note[0] != '\0')
         request_note(session->request, "--calls %.80s: %s", at->name, at->note);
@@ -518,7 +518,7 @@ static bool calls_set(struct session *session, unsigned n, const char *name, uin
     struct location at;
     uint64_t ctrl, function;
     if (session->symbols == NULL)
-        return error_set(error, ERROR_ELF, "--calls names functions: give --elf FILE");
+        return error_set(error, ERROR_ELF, "--calls needs --elf FILE");
     if (!symbols_locate(session->symbols, name, &at, error) ||
         !region_check_place(session->symbols, &at, error) ||
         !session_check_address(session, at.address, name, error) || !calls_check_entry(session, &at, error) ||
@@ -529,8 +529,7 @@ static bool calls_set(struct session *session, unsigned n, const char *name, uin
     if (n >= (ctrl >> DWT_NUMCOMP & 0xF) || (function & FUNCTION_HAS_CODE) == 0 ||
         (function & FUNCTION_IN_USE) != 0)
         return error_set(error, ERROR_NO_COMPARATOR,
-                         "comparator %u of the DWT, which is to count %.64s, is not there, or not free", n,
-                         name);
+                         "comparator %u of the DWT is not there, or not free, to count %.64s", n, name);
     const struct setting settings[] = {
         {.at = core_word(core, DWT_COMP0 + far), .test = UINT32_MAX, .set = at.address},
         {.at = core_word(core, DWT_FUNCTION0 + far),
@@ -542,6 +541,11 @@ static bool calls_set(struct session *session, unsigned n, const char *name, uin
     return settings_apply_each(device->ledger, settings, 2, &deadline, error);
 }
 
+static bool counting_refuse_list(const char *option, int most, const char *what, struct error *error)
+{
+    return error_set(error, ERROR_USAGE, "%s takes up to %d %s, separated by commas", option, most, what);
+}
+
 /* --calls: the events of its functions, whose columns get their names. */
 static bool counting_add_calls(struct session *session, struct event_request *requests, size_t *n,
                                struct error *error)
@@ -549,17 +553,12 @@ static bool counting_add_calls(struct session *session, struct event_request *re
     const char *text = session->request->calls;
     uint64_t entries[SOURCES_OF_EACH];
     if (text != NULL && session->device.block->kind != &pmu_v81m_kind)
-        return error_advise(error, ERROR_NO_COUNTER, "delta FUNCTION measures calls on every core.",
+        return error_advise(error, ERROR_NO_COUNTER, delta_of_calls,
                             "--calls needs the PMU of an Armv8.1-M core (Cortex-M52, M55, M85)");
     for (unsigned i = 0; text != NULL && *text != '\0'; i++) {
         char name[EVENT_NAME], event[EVENT_NAME];
-        size_t length = strcspn(text, ",");
-        if (i == SOURCES_OF_EACH || length == 0 || length >= sizeof name)
-            return error_set(error, ERROR_USAGE, "--calls takes up to %d functions, separated by commas",
-                             SOURCES_OF_EACH);
-        memcpy(name, text, length);
-        name[length] = '\0';
-        text += length + (text[length] == ',');
+        if (i == SOURCES_OF_EACH || !counting_next_item(&text, name, sizeof name))
+            return counting_refuse_list("--calls", SOURCES_OF_EACH, "functions", error);
         snprintf(event, sizeof event, "DWT_CMPMATCH%u", i);
         if (!calls_set(session, i, name, entries, error) ||
             !event_requests_parse(event, requests, PLAN_COLUMNS, n, error))
@@ -572,13 +571,12 @@ static void counting_name_calls(struct counting *counting, const char *text)
 {
     struct plan *plan = counting->plan;
     for (unsigned i = 0; text != NULL && *text != '\0'; i++) {
-        char event[EVENT_NAME];
-        size_t length = strcspn(text, ",");
+        char name[EVENT_NAME], event[EVENT_NAME];
+        (void)counting_next_item(&text, name, sizeof name);
         snprintf(event, sizeof event, "DWT_CMPMATCH%u", i);
         for (size_t k = 0; k < plan->n_columns; k++)
             if (strcmp(plan->columns[k].name, event) == 0)
-                snprintf(plan->columns[k].name, sizeof plan->columns[k].name, "%.*s", (int)length, text);
-        text += length + (text[length] == ',');
+                memcpy(plan->columns[k].name, name, sizeof name);
     }
 }
 
@@ -648,17 +646,15 @@ static bool read_word(struct session *session, const char *name, struct at_end_w
         out->is_register = true;
         return true;
     }
-    if (name[0] != '*')
-        return counting_find_word(session, name, &out->at) ||
-               error_set(error, ERROR_SYMBOL,
-                         "--show: \"%.48s\" is not a register (r0 to r12, sp, lr, pc, psp, xpsr), *ADDRESS "
-                         "or variable of the ELF",
-                         name);
     uint64_t address;
-    if (!value_count(name + 1, UINT32_MAX, &address) || address % 4 != 0)
-        return error_set(error, ERROR_USAGE, "--show: \"%.48s\" is not the address of a word", name);
-    out->at = core_word(&session->device.chosen->core, address);
-    return true;
+    bool is_address = name[0] == '*' && value_count(name + 1, UINT32_MAX, &address) && address % 4 == 0;
+    if (is_address)
+        out->at = core_word(&session->device.chosen->core, address);
+    return is_address || counting_find_word(session, name, &out->at) ||
+           error_set(error, ERROR_SYMBOL,
+                     "--show: \"%.48s\" is not a register (r0 to r12, sp, lr, pc, psp, xpsr), *ADDRESS of a "
+                     "word or variable of the ELF",
+                     name);
 }
 
 bool counting_words(struct counting *counting, struct session *session, struct result_words *names,
@@ -666,15 +662,11 @@ bool counting_words(struct counting *counting, struct session *session, struct r
 {
     const char *at = session->request->show;
     for (names->n = 0; at != NULL && *at != '\0'; names->n++) {
-        size_t length = strcspn(at, ",");
-        if (names->n == RESULT_WORDS || length == 0 || length >= sizeof names->names[0])
-            return error_set(error, ERROR_USAGE, "--show takes up to %d words, separated by commas",
-                             RESULT_WORDS);
-        memcpy(names->names[names->n], at, length);
-        names->names[names->n][length] = '\0';
+        if (names->n == RESULT_WORDS ||
+            !counting_next_item(&at, names->names[names->n], sizeof names->names[0]))
+            return counting_refuse_list("--show", RESULT_WORDS, "words", error);
         if (!read_word(session, names->names[names->n], &counting->at_end.words[names->n], error))
             return false;
-        at += length + (at[length] == ',');
     }
     counting->at_end.n = names->n;
     return true;

@@ -22,8 +22,7 @@ bool delta_run_find(struct delta_run *run, const char *start, const char *end, s
 {
     struct session *session = run->session;
     return counting_check_tick(session, error) && slowest_open(&run->slowest, session, error) &&
-           region_locate(&run->named, session->symbols, start, end, &session->request->process, error) &&
-           region_look_into(&run->named, session->symbols, error);
+           region_find(&run->named, session, start, end, error);
 }
 
 /* Over all passes, with those before that do not count; 0: without a limit. */
@@ -148,7 +147,7 @@ static void take_all_calls(struct delta_run *run, const struct trace_calls *call
     cycles->calibrated = true;
     cycles->plus_minus = 0;
     if (calls->unpaired > 0 && !sees_tasks)
-        doubt_add(summary->doubt, "calls overlap, and no word that shows the task is known (--task)");
+        doubt_add(summary->doubt, "calls overlap, and no word shows the task (--task)");
     if (summary->n == 0 || share <= most)
         return;
     snprintf(cycles->unsupported, sizeof cycles->unsupported,
@@ -266,16 +265,18 @@ static bool find_ends(const struct delta_run *run, struct trace_engine_setup *ou
     if (odd == NULL && again == NULL && n > 0)
         return true;
     if (odd == NULL && again != NULL)
-        return error_advise(error, ERROR_USAGE, "delta without --no-halt measures it.",
+        return error_advise(error, ERROR_USAGE, trace_engine_advice,
                             "%.80s jumps to its own start at %s: trace does not show which start is a call",
                             at->name, place);
     return error_advise(error, ERROR_USAGE, "delta START END --no-halt takes two instructions instead.",
                         odd == NULL ? "%.80s has no return instruction%s"
                         : in_it
-                            ? "%.80s may return by %s, on a condition: trace does not show whether it did"
+                            ? "%.80s may return by %s, on a condition that trace does not show"
                             : "%.80s may end by a jump to another function at %s, whose return is not known",
                         at->name, odd == NULL ? "" : place);
 }
+
+#define SWITCHES " switches tasks: the task may not show which start an end belongs to"
 
 /* Code that switches tasks itself begins in one and ends in another; what it calls may do so, or may change
  * the stack, too, and return much later. */
@@ -288,10 +289,10 @@ static void look_for_switches(const struct delta_run *run, struct trace_engine_s
     n = n < DEVICE_CHANGES ? n : DEVICE_CHANGES;
     if (n == 0 || !symbols_reach(session->symbols, &session->measured.inside, 1, stores, n, &which))
         return;
-    setup->doubt = "what it calls switches tasks: the task may not show which start an end belongs to";
+    setup->doubt = "what it calls" SWITCHES;
     if (stores[which] < at->low || stores[which] >= at->high)
         return;
-    setup->doubt = "it switches tasks: the task does not show which start an end belongs to";
+    setup->doubt = "it" SWITCHES;
     setup->task = 0;
 }
 
@@ -325,11 +326,9 @@ static bool take_for_trace(struct delta_run *run, struct trace_engine_setup *set
         return true;
     return error_advise(
         error, ERROR_NO_COMPARATOR,
-        "delta START END --no-halt takes two; delta without --no-halt takes them one after "
-        "the other.",
-        "the start and %zu end%s take %zu comparators of the DWT, and %zu of %zu are free and "
-        "emit trace",
-        needed - 1, needed == 2 ? "" : "s", needed, trace.n_free, trace.n_comparators);
+        "delta START END --no-halt takes two; without --no-halt delta takes one at a time.",
+        "start and ends take %zu comparators of the DWT, and %zu of %zu are free and emit trace", needed,
+        trace.n_free, trace.n_comparators);
 }
 
 static bool measure_by_trace(struct delta_run *run, struct error *error)

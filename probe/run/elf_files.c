@@ -148,8 +148,8 @@ static bool compare_moved(struct session *session, const struct segment *piece, 
         out->has_code = out->has_code || (decides && !is_note);
         if (!same && decides)
             return error_set(error, ERROR_ELF_MISMATCH,
-                             "the target does not run this ELF: at 0x%08" PRIX64 " it holds 0x%08" PRIX32
-                             ", the file 0x%08" PRIX32,
+                             ELF_IS_OTHER "at 0x%08" PRIX64 " it holds 0x%08" PRIX32
+                                          ", the file 0x%08" PRIX32,
                              address, (uint32_t)words->at[i], in_file);
         if (!same && !words->asleep && out->others++ == 0)
             out->other_at = address;

@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define ELF_IS_OTHER "the target does not run this ELF: "
+
 enum { ELF_FILES = 24 };
 
 struct elf_files {

@@ -11,7 +11,6 @@
 #include "run/values.h"
 
 #include <stdio.h>
-#include <string.h>
 
 enum { WHERE_ROOM = 900, EXCEPTION_ROOM = 256, CALLERS = 4, FAULT_STEPS = 128, PLACES = 4 };
 

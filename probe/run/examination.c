@@ -5,7 +5,6 @@
 #include "device/doctor.h"
 #include "report/json.h"
 #include "report/render.h"
-#include "report/target_report.h"
 #include "run/engine_use.h"
 #include "run/program.h"
 #include "run/region.h"
@@ -154,8 +153,8 @@ static bool list_stores(struct examination *self, const struct counter_block *bl
     return all > 0;
 }
 
-static const char none_writes[] = "The ELF has no instruction known to write it: a pointer, an operating "
-                                  "system, another program or debugger does.";
+static const char none_writes[] =
+    "The ELF has no instruction known to write it: a pointer, an operating system or a debugger does.";
 
 static void search(struct examination *self, const char *first)
 {
@@ -194,7 +193,7 @@ static void name_writers(struct examination *self, const struct error *why)
 {
     const struct counter_block *block = written_block(self);
     if (self->session->symbols == NULL)
-        doctor_tell(self, "With --elf FILE the instructions that can write it are listed.");
+        doctor_tell(self, "--elf FILE lists the instructions that can write it.");
     else if (is_searched(self))
         search(self, why->subject);
     else if (block != NULL && !list_stores(self, block, why->subject) && !list_stores(self, block, NULL))
@@ -242,8 +241,7 @@ static void put_tests(struct examination *self, const struct diagnosis *diagnosi
     }
 }
 
-/* What irq, tasks and delta --no-halt would find. A core whose trace does not arrive is healthy all the same.
- */
+/* What irq, tasks and delta --no-halt would find. A core whose trace does not arrive is healthy, too. */
 static void doctor_add_trace(struct device *device, struct diagnosis *diagnosis,
                              const struct deadline *deadline)
 {

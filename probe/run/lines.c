@@ -12,8 +12,7 @@
 
 enum { CALLS = 100, CALLS_US = 2000000 };
 
-/* --- the function's code ---------------------------------------------------------------------------------
- */
+/* --- the function's code -------------------------------------------------------------------------------- */
 
 /* At the function's entry the stack pointer is the call's. */
 static struct walk_frame lines_frame_at(const struct lines_run *run, uint64_t place, bool *is_unframed)
@@ -81,8 +80,7 @@ static bool lines_read_code(struct lines_run *run, struct error *error)
     return ok || error_memory(error);
 }
 
-/* --- the measurements ------------------------------------------------------------------------------------
- */
+/* --- the measurements ----------------------------------------------------------------------------------- */
 
 static bool lines_is_enough(const struct lines_run *run, uint64_t calls, int64_t begun_us)
 {
@@ -214,8 +212,8 @@ static const char *lines_held_note(const struct lines_run *run)
 {
     for (size_t i = 0; i < run->blocks.n; i++)
         if (run->blocks.at[i].is_held)
-            return "an exclusive access, from its load up to its store, counts to the line of the load, with "
-                   "other lines in it: a stop there would make the store fail";
+            return "lines from a load-exclusive up to its store count to the line of the load: a stop there "
+                   "would make the store fail";
     return "";
 }
 
@@ -251,9 +249,7 @@ static bool lines_measure(struct lines_run *run, struct error *error)
 
 bool lines_run_find(struct lines_run *run, const char *function, struct error *error)
 {
-    struct session *session = run->session;
-    return region_locate(&run->named, session->symbols, function, NULL, &session->request->process, error) &&
-           region_look_into(&run->named, session->symbols, error) && lines_read_code(run, error);
+    return region_find(&run->named, run->session, function, NULL, error) && lines_read_code(run, error);
 }
 
 bool lines_run_measure(struct lines_run *run, struct error *error)

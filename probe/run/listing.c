@@ -179,10 +179,9 @@ static bool refuse_cpu(const char *cpu, struct error *error)
         if (used + strlen(brief) + 2 < sizeof list)
             used += (size_t)snprintf(list + used, sizeof list - used, " %s", brief);
     }
-    if (near.count > 0)
-        return error_set(error, ERROR_USAGE, "no events are known for \"%.64s\"%s", cpu,
-                         near_text(&near, room, sizeof room));
-    return error_set(error, ERROR_USAGE, "no events are known for \"%.64s\"; there are:%s", cpu, list);
+    bool found = near.count > 0;
+    return error_set(error, ERROR_USAGE, "no events are known for \"%.64s\"%s%s", cpu,
+                     found ? "" : "; there are:", found ? near_text(&near, room, sizeof room) : list);
 }
 
 static bool list_add_cpu(struct listing *self, const char *cpu, struct error *error)
@@ -214,17 +213,10 @@ static bool add_target(struct listing *self, struct session *session, struct err
         group->block = block;
         group->midr = core->core.id;
     }
-    return self->n > 0 || error_advise(error, ERROR_NO_COUNTER, "pmu-probe doctor says why.",
-                                       "the core has no counter that can be used");
+    return self->n > 0 || device_refuse_counters(error);
 }
 
 /* ---- their lines */
-
-static const char *meaning_of(const struct group *group)
-{
-    return strcmp(group->only, "CPU_CYCLES") == 0 ? "cycles of the core; this counter has no other event"
-                                                  : "ticks of its clock; this counter has no other event";
-}
 
 /* Of generic events, those that the core says it has. */
 static bool list_is_shown(const struct listing *self, const struct group *group, const struct event *event)
@@ -285,7 +277,8 @@ static void list_put_group(struct listing *self, struct group *group)
 {
     struct event only = {.code = 0};
     snprintf(only.name, sizeof only.name, "%s", group->only);
-    snprintf(only.words, sizeof only.words, "%s", meaning_of(group));
+    snprintf(only.words, sizeof only.words, "%s; this counter has no other event",
+             strcmp(group->only, "CPU_CYCLES") == 0 ? "cycles of the core" : "ticks of its clock");
     for (size_t i = 0; group->set != NULL && i < event_set_count(group->set); i++)
         if (list_is_shown(self, group, event_set_at(group->set, i)))
             list_add_event(self, group, event_set_at(group->set, i));

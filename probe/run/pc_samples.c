@@ -31,8 +31,7 @@ bool event_stop_find(const struct device *device, const struct event_request *wa
     event_set_free(set);
     if (known != NULL || event->by_code || error->kind != ERROR_NONE)
         return error->kind == ERROR_NONE;
-    return error_advise(error, ERROR_USAGE, "pmu-probe list shows the events of this core.",
-                        "%s has no event %.48s", block->text, event->name);
+    return error_advise(error, ERROR_USAGE, events_advice, "%s has no event %.48s", block->text, event->name);
 }
 
 bool event_stop_take(const struct core *core, const struct event_request *event, event_stop_try *try_it,
@@ -90,14 +89,11 @@ static void pc_samples_note(struct pc_samples *self, const char *format, ...)
 static void keep_doubts(struct pc_samples *self)
 {
     if (self->session.elf.may_be_other)
-        pc_samples_keep(self,
-                        "it is not known whether the target runs this ELF: its core slept, and memory may "
-                        "read wrongly");
+        pc_samples_keep(self, PROGRAM_SLEPT);
     if (self->session.elf.unseen != NULL)
         pc_samples_keep(self, self->session.elf.unseen);
     if (self->session.elf.differs)
-        pc_samples_keep(self,
-                        "code on the target differs from the ELF in places: the names there may be wrong");
+        pc_samples_keep(self, "code differs from the ELF in places: names there may be wrong");
 }
 
 bool pc_samples_open(struct pc_samples *self, struct error *error)
@@ -134,7 +130,7 @@ static bool take_by_halts(struct pc_samples *self, struct error *error)
 {
     struct session *session = &self->session;
     if (request_of(self)->all_cpus)
-        return error_set(error, ERROR_USAGE, "-a: through a GDB server samples are taken of one core");
+        return error_set(error, ERROR_USAGE, "-a: through a GDB server one core is sampled");
     if (!session_take_core(session, request_of(self)->resume, error))
         return false;
     halt_sampler_begin(&self->halts, &session->device);
@@ -150,7 +146,7 @@ static bool pc_samples_read_event(const struct request *request, struct event_re
     size_t n = 0;
     const char *text = request->n_events > 0 ? request->events[0] : "CPU_CYCLES";
     if (request->n_events > 1 || strpbrk(text, "{,") != NULL)
-        return error_set(error, ERROR_USAGE, "-e: one event stops the core, and %.64s are several", text);
+        return error_set(error, ERROR_USAGE, "-e: one event stops the core, not %.64s", text);
     return event_requests_parse(text, out, 1, &n, error);
 }
 
@@ -208,7 +204,7 @@ static bool check_stops(const struct pc_samples *self, struct error *error)
     if (request->all_cpus)
         return error_set(error, ERROR_USAGE, "-a: a counter stops its own core only; -C N takes another one");
     return !request->stacks || self->session.symbols != NULL ||
-           error_set(error, ERROR_ELF, "-g: stacks need --elf FILE");
+           error_set(error, ERROR_ELF, "-g needs --elf FILE");
 }
 
 static bool take_by_stops(struct pc_samples *self, struct error *error)
@@ -439,8 +435,8 @@ static void tell_lost(struct pc_samples *self)
         return;
     self->noted_lost = true;
     pc_samples_note(self,
-                    "the counter of %s was past 0 without a stop, and was armed anew: something else writes "
-                    "it, or an overflow was lost (Cortex-A9: NXP ERR003719)",
+                    "the counter of %s passed 0 without a stop: something else writes it, or an overflow was "
+                    "lost (Cortex-A9: NXP ERR003719)",
                     self->event);
 }
 

@@ -29,9 +29,7 @@ bool event_stop_find(const struct device *device, const struct event_request *wa
 /* Takes the counters of a block, NULL for the best, which are to stop the core; the ways are numbered. */
 enum { EVENT_STOP_WAYS = 2 };
 typedef bool event_stop_try(void *context, const char *block, unsigned way, struct error *error);
-/* On a Cortex-M the DWT is first for cycles, as its match needs no interrupt: what it lacks, the PMU may
- * have.
- */
+/* On a Cortex-M the DWT is first for cycles, as its match needs no interrupt. The PMU may have the rest. */
 bool event_stop_take(const struct core *core, const struct event_request *event, event_stop_try *try_it,
                      void *context, struct error *error);
 

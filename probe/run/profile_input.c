@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char unnamed[] = "No program was named to record";
+
 static void drop_symbols(struct profile_input *input)
 {
     symbols_close(input->symbols);
@@ -24,7 +26,7 @@ static void compare_builds(struct profile_input *input)
     const char *given = symbols_build_id(input->symbols);
     if (recorded != NULL && strcmp(recorded, given) != 0) {
         snprintf(input->no_names, sizeof input->no_names,
-                 "%.200s is not the program that was recorded (build id %.40s, not %.40s)", input->elf,
+                 "%.200s is not the recorded program (build id %.40s, not %.40s)", input->elf,
                  given[0] != '\0' ? given : "missing", recorded);
         drop_symbols(input);
     } else if (recorded == NULL && input->profile->about.elf != NULL) {
@@ -32,8 +34,8 @@ static void compare_builds(struct profile_input *input)
                  "The recorded program had no build id: names are wrong if %.200s is a new build",
                  input->elf);
     } else if (recorded == NULL) {
-        snprintf(input->no_names, sizeof input->no_names,
-                 "No program was named to record: names are right if it was %.200s", input->elf);
+        snprintf(input->no_names, sizeof input->no_names, "%s: names are right if it was %.200s", unnamed,
+                 input->elf);
     }
 }
 
@@ -56,15 +58,15 @@ static void look_for_samples(struct profile_input *input)
     symbols_machine(input->symbols, &machine);
     if (samples > 0)
         snprintf(input->no_names, sizeof input->no_names,
-                 "No sample lies in the code of %.200s, which is for %s, but at 0x%08" PRIx64
-                 " to 0x%08" PRIx64 ": it is another program, or was moved (--load-offset)",
+                 "No sample lies in the code of %.200s (%s), but at 0x%08" PRIx64 " to 0x%08" PRIx64
+                 ": it is another program, or was moved (--load-offset)",
                  input->elf, machine.name, low, high);
 }
 
 /* Samples show the address, and not which overlay was there. */
 static void look_for_overlays(struct profile_input *input)
 {
-    char sections[160], found[sizeof sections] = "";
+    char sections[160], found[sizeof sections] = "", text[sizeof input->no_names] = "";
     uint64_t samples = 0;
     for (size_t i = 0; i < input->profile->interval_count; i++) {
         const struct profile_interval *interval = &input->profile->intervals[i];
@@ -74,12 +76,12 @@ static void look_for_overlays(struct profile_input *input)
                 memcpy(found, sections, sizeof found);
             }
     }
-    size_t used = strlen(input->no_names);
     if (samples > 0)
-        snprintf(input->no_names + used, sizeof input->no_names - used,
-                 "%s%" PRIu64
+        snprintf(text, sizeof text,
+                 "%" PRIu64
                  " samples lie where the sections %s overlay each other: names and lines may be wrong",
-                 used > 0 ? ". " : "", samples, found);
+                 samples, found);
+    text_join(input->no_names, sizeof input->no_names, ". ", text);
 }
 
 static bool open_one(struct profile_input *input, const char *path, struct error *error)
@@ -123,7 +125,7 @@ static void open_recorded(struct profile_input *input)
     struct error missing = {0};
     const char *elf = input->profile->about.elf;
     if (elf == NULL) {
-        snprintf(input->no_names, sizeof input->no_names, "No program was named to record");
+        snprintf(input->no_names, sizeof input->no_names, "%s", unnamed);
         return;
     }
     if (open_one(input, elf, &missing))

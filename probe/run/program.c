@@ -84,7 +84,7 @@ static bool check_machine(struct session *session, struct error *error)
 static bool check_code(struct session *session, struct error *error)
 {
     return symbols_has_code(session->symbols) ||
-           error_advise(error, ERROR_ELF, "Name the program itself with --elf: its separate file is found.",
+           error_advise(error, ERROR_ELF, "Name the program itself: its separate file is found.",
                         "%.300s has a program's names and lines, not its code", session_elf(session));
 }
 
@@ -181,9 +181,8 @@ static bool check_piece(struct session *session, const struct segment *piece, st
     if (!elf_memory_read(session, awake_look, piece, &words, &differs)) {
         error_prefix(&differs, "the ELF's code at 0x%08" PRIX64 " cannot be read back: ", piece->address);
         if (differs.kind == ERROR_FAULT)
-            differs.advice =
-                "Is the program another chip's, or a clock off? Or is flash read-protected (STM32, RDP "
-                "level 1)? Then the program also stops until the next power-up.";
+            differs.advice = "Is it another chip's program, a clock off, or flash read-protected (STM32, RDP "
+                             "level 1: the program stops until power-up)?";
     } else if (elf_memory_compare(session, piece, &words, found, &differs)) {
         session->elf.shown_in_sleep = session->elf.shown_in_sleep || (words.asleep && found->has_code);
         return true;
@@ -194,8 +193,7 @@ static bool check_piece(struct session *session, const struct segment *piece, st
         return compare_halted(session, piece, &again, error) && found_again(found, &again);
     } else if (words.asleep) {
         if (!session->elf.may_be_other)
-            request_note(session->request, "it is not known whether the target runs this ELF: its core "
-                                           "sleeps, and memory may read wrongly");
+            request_note(session->request, PROGRAM_SLEPT);
         session->elf.may_be_other = true;
         return true;
     }
@@ -349,8 +347,7 @@ static void name_builds(struct session *session, const struct segment *parts, si
     show_id(&ours, file, sizeof file);
     show_id(&theirs, device, sizeof device);
     error_clear(error);
-    error_set(error, ERROR_ELF_MISMATCH,
-              "the target does not run this ELF: the target holds build ID %s, the file %s%s", device, file,
+    error_set(error, ERROR_ELF_MISMATCH, ELF_IS_OTHER "it holds build ID %s, the file %s%s", device, file,
               elf_check_cached(session));
 }
 
@@ -451,7 +448,7 @@ static void elf_check_tell(struct elf_check *check)
                                              : "most is the same: the program may have changed it");
     if (check->found.others > 0)
         request_note(session->request,
-                     "%zu of the words that were compared differ from the ELF, the first at 0x%08" PRIX64
+                     "%zu of the compared words differ from the ELF, the first at 0x%08" PRIX64
                      ": none is code (a checksum written after the link?)",
                      check->found.others, check->found.other_at);
 }
@@ -464,21 +461,18 @@ static bool check_more_code(struct elf_check *check, struct error *error)
         if (!check_part(check, &check->code[i], MORE, error))
             return false;
     return check->found.has_code || error_set(error, ERROR_ELF_MISMATCH,
-                                              "the target does not run this ELF: it differs from 0x%08" PRIX64
-                                              " on, and no compared word is known to be code",
+                                              ELF_IS_OTHER "it differs from 0x%08" PRIX64
+                                                           " on, and no compared word is known to be code",
                                               check->found.other_at);
 }
 
-static const char program_unseen[] =
-    "no code could be compared: it is not known whether the target runs this ELF";
+static const char program_unseen[] = "no code could be compared: " PROGRAM_NOT_KNOWN;
 
 static void tell_unseen(struct session *session, const char *what, uint64_t address)
 {
     session->elf.unseen = program_unseen;
-    request_note(session->request,
-                 "%s0x%08" PRIX64 " cannot be read back: it is not known whether the target "
-                 "runs this ELF",
-                 what, address);
+    request_note(session->request, "%s0x%08" PRIX64 " cannot be read back: " PROGRAM_NOT_KNOWN, what,
+                 address);
 }
 
 /* Other errors end the check. */
@@ -825,17 +819,14 @@ static void tell_chosen(const struct session *session, size_t there)
 static bool refuse_without_elf(const struct session *session, const struct elf_files *files,
                                struct error *error)
 {
-    if (session->needs_elf)
-        error_set(error, ERROR_ELF, "there is no ELF file to find functions in");
-    else
-        error_set(error, ERROR_ELF, "`%.200s` is a name, and there is no ELF file to find it in",
-                  session->needs_name);
+    const char *quote = session->needs_elf ? "" : "`";
+    char code[64] = "none is";
     struct error looked = {0};
-    if (files->n == 0)
-        error_set(&looked, ERROR_ELF, "none is named, and none is in %s", elf_folders);
-    else
-        error_set(&looked, ERROR_ELF, "none is named, and the target has the code of none of %zu in %s",
-                  files->n, elf_folders);
+    error_set(error, ERROR_ELF, "there is no ELF file to find %s%.200s%s in", quote,
+              session->needs_elf ? "functions" : session->needs_name, quote);
+    if (files->n > 0)
+        snprintf(code, sizeof code, "the target has the code of none of %zu", files->n);
+    error_set(&looked, ERROR_ELF, "none is named, and %s in %s", code, elf_folders);
     return error_add(error, &looked);
 }
 

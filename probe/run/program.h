@@ -13,6 +13,9 @@
 /* Whether a core can run such code, as far as the two identify themselves. Pure. */
 bool elf_check_fits(const struct symbols_machine *machine, const struct core *core);
 
+#define PROGRAM_NOT_KNOWN "it is not known whether the target runs this ELF"
+#define PROGRAM_SLEPT     PROGRAM_NOT_KNOWN ": its core sleeps, and memory may read wrongly"
+
 /* If a session that needs an ELF has none named, the target is connected first, and a note says which file
  * was taken. */
 bool program_open(struct session *session, struct error *error);

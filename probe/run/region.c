@@ -2,6 +2,7 @@
 #include "run/region.h"
 
 #include "base/values.h"
+#include "run/session.h"
 #include "run/values.h"
 
 #include <inttypes.h>
@@ -52,6 +53,11 @@ void region_describe(const struct named_region *named, struct conditions *out)
     out->end_address = named->region.end;
 }
 
+bool region_refuse_entry(const char *text, struct error *error)
+{
+    return error_advise(error, ERROR_USAGE, engine_name_end, "%.128s is not the entry of a function", text);
+}
+
 bool region_locate(struct named_region *out, struct symbols *symbols, const char *start, const char *end,
                    const struct process *process, struct error *error)
 {
@@ -59,10 +65,7 @@ bool region_locate(struct named_region *out, struct symbols *symbols, const char
         return false;
     region_of_function(out, process);
     if (end == NULL) {
-        if (!out->start.is_function_entry)
-            return error_set(error, ERROR_USAGE, "%.128s is not the entry of a function: name an end as well",
-                             start);
-        return true;
+        return out->start.is_function_entry || region_refuse_entry(start, error);
     }
     if (!symbols_locate(symbols, end, &out->end, error))
         return false;
@@ -98,11 +101,11 @@ static bool refuse_held(const char *name, const char *what, const struct held *h
     if (held->store != 0)
         snprintf(store, sizeof store, " at 0x%08" PRIx64 ", which *0x%" PRIx64 " follows", held->store,
                  held->after);
-    return error_advise(
-        error, ERROR_USAGE, "Name a place before the load-exclusive, and what follows the store-exclusive.",
-        "%.200s %s between the load-exclusive%s and its store-exclusive%s: after a stop there "
-        "the store may fail, and the program tries again, each time",
-        name, what, load, store);
+    return error_advise(error, ERROR_USAGE,
+                        "Name a place before the load-exclusive, and what follows the store-exclusive.",
+                        "%.200s %s between the load-exclusive%s and its store-exclusive%s: after a stop "
+                        "there the store may fail, on each try",
+                        name, what, load, store);
 }
 
 bool region_check_place(struct symbols *symbols, const struct location *at, struct error *error)
@@ -198,21 +201,17 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
     uint64_t eret = 0;
     struct location place;
     if (named->start.never_returns)
-        return error_set(error, ERROR_USAGE,
-                         "%s never returns (its DWARF says noreturn): name an end as well",
-                         named->start.name);
+        return error_advise(error, ERROR_USAGE, engine_name_end, "%s never returns (its DWARF says noreturn)",
+                            named->start.name);
     bool ends_by_eret = symbols_ends_by_eret(symbols, region->start, &eret);
     symbols_describe(symbols, eret, &place);
     region->eret = ends_by_eret && place.isa == ISA_THUMB ? eret : 0;
     if (ends_by_eret && place.isa != ISA_THUMB)
-        return error_set(error, ERROR_USAGE,
-                         "%.128s is an exception handler, which returns by the ERET at 0x%08" PRIx64
-                         " and not to LR: name that as the end, *0x%" PRIx64,
-                         named->start.name, eret, eret);
+        return engine_refuse_eret(named->start.name, eret, error);
     bool skips = symbols_skips(symbols, region->start);
     region->may_be_left = skips || symbols_may_leave(symbols);
     if (skips)
-        doubt_add(region->doubt, "it may return elsewhere than to where LR says: such a call is not a hit");
+        doubt_add(region->doubt, "it may return elsewhere than to LR: such a call is not a hit");
     if (symbols != NULL && function.high > function.low)
         region->high = symbols_own_end(symbols, &function);
     named->recurs = symbols_recurs(symbols, &function);
@@ -236,33 +235,29 @@ static bool place_nests(struct symbols *symbols, uint64_t place)
     return symbols_nests(symbols, &function);
 }
 
-/* What the frames of START and END do not prove. `goes`: from START to END the code goes elsewhere, or calls.
- */
+#define TWO_FUNCTIONS "the ends are in two functions"
+
+/* What the frames of START and END do not prove. `goes`: on the way the code goes elsewhere, or calls. */
 static const char *frames_doubt(const struct named_region *named, struct symbols *symbols, bool goes)
 {
     const struct region *region = &named->region;
     if (symbols == NULL)
-        return "without --elf it is not proved that both ends are of one call";
+        return "without --elf the ends may be of two calls";
     bool handlers =
         symbols_handlers_reach(symbols, region->start) || symbols_handlers_reach(symbols, region->end);
     switch (named->frames) {
     case FRAMES_UNKNOWN:
-        return "without call frame information that the code confirms it is not proved that both ends are of "
-               "one "
-               "call";
+        return "without call frame information that the code confirms the ends may be of two calls";
     case FRAMES_ONE_ONLY:
-        return handlers ? "without call frame information it is not proved that both ends are in one handler "
-                          "or in none"
-                        : "";
+        return handlers ? "without call frame information one end alone may be in a handler" : "";
     case FRAMES_OF_TWO:
         if (symbols_may_leave(symbols))
-            return "the ends are in two functions: it is not proved that they are of one call and one task";
+            return TWO_FUNCTIONS ": they may be of two calls, or two tasks";
         if (goes &&
             (symbols_pointers_reach(symbols, region->start) || symbols_pointers_reach(symbols, region->end)))
-            return "the ends are in two functions: an end that a handler or a callback reaches may count";
+            return TWO_FUNCTIONS ": an end that a handler or a callback reaches may count";
         return goes && (place_nests(symbols, region->start) || place_nests(symbols, region->end))
-                   ? "the ends are in two functions, one of which may call itself: it is not proved that "
-                     "they are of one call"
+                   ? TWO_FUNCTIONS ", one of which may call itself: they may be of two calls"
                    : "";
     case FRAMES_KNOWN_ONE:
     case FRAMES_KNOWN:
@@ -328,6 +323,13 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     if (lost && !two && !at_entry)
         region->entered = (struct region_place){function.low, region->start_is_thumb};
     return true;
+}
+
+bool region_find(struct named_region *out, const struct session *session, const char *start, const char *end,
+                 struct error *error)
+{
+    return region_locate(out, session->symbols, start, end, &session->request->process, error) &&
+           region_look_into(out, session->symbols, error);
 }
 
 /* ---- region file */
@@ -433,13 +435,10 @@ static bool region_file_add(struct region_file *out, const struct word_file *fil
                                    line->name);
     if (out->n == REGION_FILE_MOST)
         return word_file_fails(file, "more than %d regions", REGION_FILE_MOST);
-    if ((out->n & (out->n - 1)) == 0) { /* full: room doubles */
-        size_t room = out->n > 0 ? 2 * out->n : 1;
-        struct region_line *more = realloc(out->lines, room * sizeof *more);
-        if (more == NULL)
-            return error_memory(file->error);
-        out->lines = more;
-    }
+    struct region_line *more = array_grow(out->lines, out->n + 1, &out->room, sizeof *more);
+    if (more == NULL)
+        return error_memory(file->error);
+    out->lines = more;
     out->lines[out->n++] = *line;
     return true;
 }

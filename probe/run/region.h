@@ -18,6 +18,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct session;
+
 struct named_region {
     struct location start, end;
     char file[512]; /* the whole path of the start's; since region_look_into */
@@ -30,6 +32,8 @@ struct named_region {
 
 /* The region of the function at `start`. */
 void region_of_function(struct named_region *out, const struct process *process);
+/* Always false: `text` names no function. */
+bool region_refuse_entry(const char *text, struct error *error);
 /* `end` NULL: the function's return. */
 bool region_locate(struct named_region *out, struct symbols *symbols, const char *start, const char *end,
                    const struct process *process, struct error *error);
@@ -37,10 +41,12 @@ bool region_locate(struct named_region *out, struct symbols *symbols, const char
 void region_describe(const struct named_region *named, struct conditions *out);
 /* The code that a hit passes; if the ends are in two functions or calls it is not known, and `low` is 0. */
 struct extent region_code(const struct named_region *named);
-/* Whether an instruction begins there at which each core stops: for every place at which a core is to stop.
- */
+/* Whether an instruction begins there at which each core stops: for every place where one is to stop. */
 bool region_check_place(struct symbols *symbols, const struct location *at, struct error *error);
 bool region_look_into(struct named_region *named, struct symbols *symbols, struct error *error);
+/* Both, with what the session has. */
+bool region_find(struct named_region *out, const struct session *session, const char *start, const char *end,
+                 struct error *error);
 
 enum { REGION_FILE_MOST = 4096, REGION_FILE_NAME = 1024, REGION_FILE_PLACE = 1024 };
 
@@ -55,7 +61,7 @@ struct region_line {
 
 struct region_file {
     char file[256];
-    size_t n;
+    size_t n, room;
     struct region_line *lines; /* owned */
 };
 

@@ -28,6 +28,13 @@ restore_say(const struct restoring *self, const char *label, const char *format,
     self->say(self->context, label, text);
 }
 
+static void say_let_go(const struct restoring *self, const struct session *session, uint64_t address)
+{
+    char place[512];
+    session_place(session, address, place, sizeof place);
+    restore_say(self, "let go", "it was halted at %s", place);
+}
+
 /* ---- by a journal */
 
 enum { MOST = 64 };
@@ -42,7 +49,6 @@ struct restore_command {
 static void print_result(struct restore_command *self, struct session *session,
                          const struct restored *restored)
 {
-    char place[512];
     size_t n = restored->registers + restored->code;
     char code[64] = "";
     if (restored->code > 0)
@@ -52,10 +58,8 @@ static void print_result(struct restore_command *self, struct session *session,
         restore_say(self->of, "and", "%zu that only the halted core reaches", restored->unseen);
     if (restored->gave_back)
         restore_say(self->of, "and", "registers of the program that were in use");
-    if (restored->let_go) {
-        session_place(session, restored->stood_at, place, sizeof place);
-        restore_say(self->of, "let go", "it was halted at %s", place);
-    }
+    if (restored->let_go)
+        say_let_go(self->of, session, restored->stood_at);
     if (self->file.head.was_halted)
         restore_say(self->of, "halted", "as it was before that run");
 }
@@ -115,10 +119,9 @@ static void print_no_journal(const struct restore_command *self)
 {
     char folder[JOURNAL_PATH];
     struct error none = {0};
-    if (state_folder(folder, sizeof folder, &none))
-        restore_say(self->of, NULL, "nothing to restore: no journal in %s", folder);
-    else
-        restore_say(self->of, NULL, "nothing to restore: no journal: %s", none.text);
+    bool has = state_folder(folder, sizeof folder, &none);
+    restore_say(self->of, NULL, "nothing to restore: no journal%s%s", has ? " in " : ": ",
+                has ? folder : none.text);
 }
 
 /* --- with one ------------------------------------------------------------------------------------------- */
@@ -379,6 +382,8 @@ static bool release_code_of_elf(struct release_command *self, const struct relea
     return true;
 }
 
+static const char start_anew[] = "pmu-probe reset starts the program anew.";
+
 static const char *instruction_help(const struct release_command *self, const struct release *end)
 {
     return end->own.is_own ? "It is the program's own, and halts while the server debugs"
@@ -396,25 +401,20 @@ static bool restore_force_print_end(struct release_command *self, const struct r
         own_breakpoint_describe(&end->own, what, sizeof what);
     session_place(&self->session, end->stood_at, place, sizeof place);
     session_place(&self->session, end->stands_at, now, sizeof now);
-    if (end->breakpoint_instruction)
-        return error_set(error, ERROR_STATE,
-                         "the core is left halted at a breakpoint instruction at %s. %s; pmu-probe reset "
-                         "starts the program anew",
-                         place, instruction_help(self, end));
-    if (end->halted_again && end->own.code.name != NULL)
-        return error_set(error, ERROR_STATE,
-                         "the core stops again at a breakpoint instruction at %s. %s; pmu-probe reset starts "
-                         "the program anew",
-                         now, instruction_help(self, end));
+    bool again = end->halted_again && end->own.code.name != NULL;
+    if (end->breakpoint_instruction || again)
+        return error_advise(error, ERROR_STATE, start_anew,
+                            "the core %s at a breakpoint instruction at %s. %s",
+                            end->breakpoint_instruction ? "is left halted" : "stops again",
+                            end->breakpoint_instruction ? place : now, instruction_help(self, end));
     if (end->halted_again)
-        return error_set(error, ERROR_STATE,
-                         "the core stopped again, at %s: pmu-probe reset starts the program anew", now);
+        return error_advise(error, ERROR_STATE, start_anew, "the core stopped again, at %s", now);
     if (end->own.is_own)
         restore_say(self->of, "let go", "it was stopped by %s at %s%s", what, place,
                     end->own.is_call ? " and goes on after it"
                                      : ", which is an exception without a debugger");
     else if (end->was_halted)
-        restore_say(self->of, "let go", "it was halted at %s", place);
+        say_let_go(self->of, &self->session, end->stood_at);
     else
         restore_say(self->of, "", "%s", self->removed > 0 ? "running" : "nothing to remove; running");
     if (end->may_have_borrowed)
@@ -445,7 +445,7 @@ static bool free_core(struct release_command *self, struct error *error)
     if (!release_stops(&session->device, &sink, &deadline, error) || !release_code_of_elf(self, &sink, error))
         return false;
     if (lockup)
-        return error_set(error, ERROR_LOCKUP, "the core is locked up");
+        return error_lockup(error);
     return release_run(&session->device, &end, &deadline, error) &&
            restore_force_print_end(self, &end, error);
 }
@@ -467,12 +467,10 @@ static bool release_by_server(struct release_command *self, struct error *error)
 {
     struct session *session = &self->session;
     struct debugger *debugger = session->device.debugger;
-    char place[512];
     if (debugger->facts.is_attended)
         return error_set(error, ERROR_USAGE, "the core is GDB's: its `delete` and `continue` let it go");
-    session_place(session, session->device.cores[0].halted_at, place, sizeof place);
     if (debugger->facts.was_halted)
-        restore_say(self->of, "let go", "it was halted at %s", place);
+        say_let_go(self->of, session, session->device.cores[0].halted_at);
     else
         restore_say(self->of, "", "nothing to remove; running");
     debugger->stays_halted = false;

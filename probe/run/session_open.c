@@ -16,7 +16,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 enum { ACCESS_MS = 5000, LAST_MS = 5000 };
 
@@ -207,10 +206,8 @@ bool session_take(struct session *session, struct error *error)
 bool session_sees_running(const struct session *session, const char *command, struct error *error)
 {
     return device_sees_running(&session->device) ||
-           error_advise(error, ERROR_USAGE, "",
-                        "through a GDB server a core can be read only while it is halted: %s needs OpenOCD's "
-                        "Tcl port or a CMSIS-DAP probe; delta works here",
-                        command);
+           (device_refuse_debugger(command, "; delta works here", error),
+            error_prefix(error, "a GDB server shows only a halted core: "));
 }
 
 /* As it was when the link was opened. One that was never started sleeps in its boot ROM, and one that was may
@@ -232,14 +229,13 @@ static const char *doubt_of_cores(const struct session *session, const struct na
     if (session->device.n_cores < 2)
         return "";
     if (tasks_change_cores(session->symbols))
-        return "pin the task: a hit in which it moves to another core is wrong, and nothing shows it";
+        return "pin the task: a hit that moves to another core is wrong, and nothing shows it";
     return !named->region.to_return && another_core_runs(session)
                ? "another core runs, too: an end that it reaches is not seen"
                : "";
 }
 
-/* Forked processes have the same code and stacks. Linux keeps CONTEXTIDR with CONFIG_PID_IN_CONTEXTIDR alone.
- */
+/* Forked processes have the same code and stacks. Linux keeps CONTEXTIDR by CONFIG_PID_IN_CONTEXTIDR. */
 static const char *doubt_of_processes(const struct process *process)
 {
     if (process->which == PROCESS_ANY)
@@ -285,8 +281,8 @@ void session_conditions(struct session *session, const struct clock *clock, stru
         snprintf(out->core, sizeof out->core, "%s core %d", device->chosen->core.name,
                  (int)(device->chosen - device->cores));
     snprintf(out->counter, sizeof out->counter, "%.63s", device->block->text);
-    snprintf(out->note, sizeof out->note, "%s%s%s", device->block->note,
-             device->block->note[0] != '\0' && clock->doubt[0] != '\0' ? "; " : "", clock->doubt);
+    conditions_add_note(out, device->block->note);
+    conditions_add_note(out, clock->doubt);
     if (device_counted(device)->core.security == SECURITY_HIDDEN) /* nothing says that they are */
         conditions_add_note(out, "what runs in Secure state may not be counted (DAUTHSTATUS)");
     snprintf(out->clock_source, sizeof out->clock_source, "%s", clock->source);
@@ -299,16 +295,14 @@ void session_conditions(struct session *session, const struct clock *clock, stru
         conditions_add_note(out, session->elf.unseen);
     if (session->measured.region == NULL)
         return;
-    session->measured.may_sleep = region_notes(session, session->measured.region, notes, sizeof notes);
+    session->measured.may_sleep = region_notes(session, session->measured.region, notes);
     conditions_add_note(out, notes);
     conditions_add_note(out, session->measured.region->region.doubt);
 }
 
 void conditions_add_note(struct conditions *conditions, const char *text)
 {
-    size_t used = strlen(conditions->note);
-    if (text[0] != '\0' && used < sizeof conditions->note)
-        snprintf(conditions->note + used, sizeof conditions->note - used, "%s%s", used > 0 ? "; " : "", text);
+    text_join(conditions->note, sizeof conditions->note, "; ", text);
 }
 
 void request_note(const struct request *request, const char *format, ...)

@@ -368,17 +368,17 @@ static void tell_own_breakpoint(struct session *session, const struct own_breakp
     own_breakpoint_describe(own, what, sizeof what);
     error_clear(error);
     error_advise(error, ERROR_FOREIGN_STOP,
-                 own->is_comparator
-                     ? debugged ? "While it is debugged, the core halts there in place of "
-                                  "DebugMonitor, and is left halted. Measure with the comparator off."
-                                : "While it is debugged, the core halts there in place of "
-                                  "DebugMonitor. It runs on. Measure with the comparator off."
-                 : !own->is_call ? "The core is left halted there. pmu-probe restore --force lets it go, "
-                                   "into an exception; reset starts it anew."
-                 : stays         ? "The core is left halted there, for a debugger that answers (OpenOCD: arm "
-                                   "semihosting enable); restore --force lets it go."
-                         : "It runs on after the call, unanswered. Measure a build without semihosting.",
-                 "stopped by %s at %s", what, place);
+                 own->is_comparator ? "While it is debugged, the core halts there in place of DebugMonitor. "
+                                      "Measure with the comparator off."
+                 : !own->is_call    ? "pmu-probe restore --force lets the core go, into an exception; reset "
+                                      "starts it anew."
+                 : stays            ? "It waits for a debugger that answers (OpenOCD: arm semihosting "
+                                      "enable); restore --force lets it go."
+                                    : "Measure a build without semihosting.",
+                 "stopped by %s at %s%s", what, place,
+                 !own->is_comparator && own->is_call && !stays ? "; it runs on after the call, unanswered"
+                 : own->is_comparator && !debugged             ? "; it runs on"
+                                                               : "; it is left halted there");
 }
 
 static void name_stop(struct session *session, uint64_t pc, struct error *error)

@@ -26,7 +26,7 @@ bool slowest_open(struct slowest **out, struct session *session, struct error *e
     if (request->outliers == 0)
         return true;
     if (session->symbols == NULL)
-        return error_set(error, ERROR_ELF, "--outliers: stacks need --elf FILE");
+        return error_set(error, ERROR_ELF, "--outliers needs --elf FILE");
     struct slowest *slowest = calloc(1, sizeof *slowest);
     if (slowest == NULL)
         return error_memory(error);
@@ -66,7 +66,7 @@ bool slowest_begin(struct slowest *slowest, struct session *session, const struc
     if (slowest == NULL)
         return true;
     if (!core_has(core, ARM_CODE))
-        return error_set(error, ERROR_USAGE, "--outliers: stacks are found on Arm cores, and this is %s",
+        return error_set(error, ERROR_USAGE, "--outliers finds stacks on Arm cores alone, not on %s",
                          core->name);
     slow_hits_begin(&slowest->hits, slowest->wanted);
     slowest->region = region;

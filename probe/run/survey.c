@@ -19,10 +19,9 @@ static void note_unread(const struct survey_regions *regions, const struct reque
 {
     size_t n = regions->unread;
     if (n > 0)
-        request_note(
-            request,
-            "the name%s of %zu function%s cannot be read: %s symbol%s alone %s matched with the pattern",
-            PLURAL(n), n, PLURAL(n), n == 1 ? "its" : "their", PLURAL(n), n == 1 ? "was" : "were");
+        request_note(request,
+                     "%zu function name%s cannot be read: the symbol alone was matched with the pattern", n,
+                     PLURAL(n));
 }
 
 bool survey_run_choose(struct survey_run *run, const char *const *patterns, size_t n, const char *file,
@@ -77,7 +76,7 @@ static void look_into_regions(struct survey_run *run)
         const struct extent code = region_code(&one->named);
         char what[112];
         uint64_t first;
-        one->may_sleep = region_notes(run->session, &one->named, one->notes, sizeof one->notes);
+        one->may_sleep = region_notes(run->session, &one->named, one->notes);
         if (one->refused || code.low == 0 ||
             !own_code_writes_inside(run->session, &code, 1, what, sizeof what) ||
             own_code_watch_region(run->session, &code, &one->named.region, &first))

@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static void name_ends(const struct survey_region *region, struct conditions *conditions)
 {

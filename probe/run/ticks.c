@@ -69,15 +69,15 @@ static void ticks_read(struct session *session, struct ticks_handlers *out)
             out->systick = out->at[i];
 }
 
-/* --- who counts it ----------------------------------------------------------------------------------------
- */
+/* --- who counts it -------------------------------------------------------------------------------------- */
+
+const char tick_advice[] = "Name a variable that SysTick's handler counts, or leave --tick out.";
 
 static bool ticks_refuse(struct session *session, uint64_t at, const char *who, struct error *error)
 {
     char place[256];
     session_place(session, at, place, sizeof place);
-    return error_advise(error, ERROR_USAGE,
-                        "Name a variable that SysTick's handler counts, or leave --tick out.",
+    return error_advise(error, ERROR_USAGE, tick_advice,
                         "--tick %.64s: %.80s writes it, %s: it does not count SysTick's periods",
                         session->request->tick, place, who);
 }
@@ -101,8 +101,7 @@ static bool check_writers(struct session *session, const struct ticks_handlers *
     return *unknown || ticks_refuse(session, places[0], "and SysTick's handler does not", error);
 }
 
-/* --- what may lose one ------------------------------------------------------------------------------------
- */
+/* --- what may lose one ---------------------------------------------------------------------------------- */
 
 /* The instructions that a handler runs at most if SysTick's cannot interrupt it. */
 static uint64_t handlers_hold(struct session *session, const struct ticks_handlers *handlers, uint64_t *at)

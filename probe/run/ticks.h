@@ -8,6 +8,8 @@
 #include "measure/widen.h"
 #include "run/session.h"
 
+extern const char tick_advice[]; /* for who named another variable */
+
 /* ERROR_USAGE if other code than SysTick's handler counts the variable. Else sets what the ticks prove, and
  * adds a note to the counter if that is less than each total. */
 bool ticks_judge(struct session *session, const struct wrap_evidence_tick *tick,

@@ -172,16 +172,15 @@ bool own_code_watch_region(struct session *session, const struct extent *code, s
 static void own_code_note(struct session *session, uint64_t first, size_t n, const char *means)
 {
     struct counter_block *block = session->device.block;
-    char text[sizeof block->note], what[112];
-    own_code_describe(session, first, what, sizeof what);
-    memcpy(session->measured.own_write, what, sizeof session->measured.own_write);
-    snprintf(text, sizeof text, "%.150s%s%s%s: %s", block->note, block->note[0] != '\0' ? "; " : "", what,
+    char text[sizeof block->note], *what = session->measured.own_write;
+    own_code_describe(session, first, what, sizeof session->measured.own_write);
+    snprintf(text, sizeof text, "%s%s: %s", what,
              n <= 1                        ? ""
              : session->device.n_emits > 0 ? " (and others)"
                                            : " (others: doctor lists them)",
              means);
     if (strstr(block->note, what) == NULL)
-        memcpy(block->note, text, sizeof text);
+        text_join(block->note, sizeof block->note, "; ", text);
 }
 
 bool own_code_check(struct session *session, struct error *error)
@@ -355,8 +354,7 @@ static void add_wait_doubt(struct session *session, struct named_region *named)
              "%.80s waits for hardware (0x%08" PRIX64
              "), which goes on while the start is halted: the wait may be too short%s",
              place, waits[which].word, may_trace(&session->device) ? " (try --no-halt)" : "");
-    if (strstr(named->region.doubt, text) == NULL)
-        text_join(named->region.doubt, sizeof named->region.doubt, "; ", text);
+    doubt_add(named->region.doubt, text);
 }
 
 void own_code_doubts(struct session *session, struct named_region *named)
@@ -572,10 +570,9 @@ bool trial_other(struct session *session, const struct error *why, struct clock 
         return error_copy(error, no_better ? why : &other_why);
     }
     char note[sizeof other->note];
-    snprintf(note, sizeof note, "%.120s%sthe counter of %.32s is not used: %s", other->note,
-             other->note[0] != '\0' ? "; " : "", written->text,
+    snprintf(note, sizeof note, "the counter of %.32s is not used: %s", written->text,
              why->kind == ERROR_WRITER_SOUGHT ? own_write : "something else writes it");
-    memcpy(other->note, note, sizeof note);
+    text_join(other->note, sizeof other->note, "; ", note);
     return true;
 }
 

@@ -104,16 +104,13 @@ bool survey_regions_choose(struct survey_regions *regions, struct symbols *symbo
                            const struct process *process, struct error *error)
 {
     struct location location;
-    if (symbols == NULL)
-        return error_set(error, ERROR_ELF, "there is no ELF file to find functions in");
-    if (pattern[0] != '*' || strncmp(pattern, "*0x", 3) != 0)
-        if (strpbrk(pattern, "*?[") != NULL)
-            return choose_matching(regions, symbols, pattern, process, error);
+    if (strncmp(pattern, "*0x", 3) != 0 && strpbrk(pattern, "*?[") != NULL)
+        return choose_matching(regions, symbols, pattern, process, error);
     if (!symbols_locate(symbols, pattern, &location, error))
         return false;
-    if (!location.is_function_entry)
-        return error_set(error, ERROR_USAGE, "%.128s is not the entry of a function", pattern);
-    return survey_regions_add_function(regions, symbols, &location, process, error);
+    return location.is_function_entry
+               ? survey_regions_add_function(regions, symbols, &location, process, error)
+               : region_refuse_entry(pattern, error);
 }
 
 /* Adds the function around an address; does nothing if there is none, or it is there already. */
@@ -452,8 +449,8 @@ static bool begin_region(struct turns *turns, struct survey_region *region, stru
         return true;
     own_code_doubts(session, &region->named);
     if (region->named.recurs)
-        text_join(
-            region->named.region.doubt, sizeof region->named.region.doubt, "; ",
+        doubt_add(
+            region->named.region.doubt,
             "other functions may call it within a call of it: a turn that begins there counts inner calls");
     if (turns->sink.hit == NULL) {
         turns->sink = sink_of_all;
@@ -585,8 +582,7 @@ static bool turns_take_turn(struct turns *turns, struct survey_region *region, b
     return sound || error_copy(error, &after);
 }
 
-/* --- the search for those that were not reached ------------------------------------------------------------
- */
+/* --- the search for those that were not reached --------------------------------------------------------- */
 
 struct search {
     const struct engine_scout *scout;

@@ -297,15 +297,12 @@ static char *word_file_read_all(int fd, const volatile sig_atomic_t *cancel, siz
     *size = 0;
     *why = 0;
     while (got > 0 && *size <= WORD_FILE_BYTES) {
-        if (room - *size < CHUNK) {
-            room += CHUNK + room;
-            char *more = realloc(text, room);
-            if (more == NULL) {
-                *why = ENOMEM;
-                break;
-            }
-            text = more;
+        char *more = array_grow(text, *size + CHUNK, &room, 1);
+        if (more == NULL) {
+            *why = ENOMEM;
+            break;
         }
+        text = more;
         got = file_read(fd, text + *size, CHUNK, cancel);
         *why = got < 0 ? errno : 0;
         *size += got > 0 ? (size_t)got : 0;

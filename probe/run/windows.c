@@ -196,8 +196,7 @@ static struct json_part windows_columns_of(const struct windows *self, const str
     return columns;
 }
 
-/* For metrics, whose events may be of several windows: as many as there would be in the cycles of column 0.
- */
+/* For metrics, whose events may be of several windows: as many as would be in the cycles of column 0. */
 static double windows_value_of(const void *context, size_t column)
 {
     const struct tally_row *row = context;

@@ -21,7 +21,7 @@ def test_a_reset_that_no_register_shows(state):
         assert counted["type"] == "summary" and counted["columns"]["CPU_CYCLES"]["count"] > 0, counted
 
 
-@pytest.mark.parametrize("state, told", [("lost-overflows", "armed anew"), ("all-overflows-lost", "stops the core no more"), (None, "")])
+@pytest.mark.parametrize("state, told", [("lost-overflows", "passed 0 without a stop"), ("all-overflows-lost", "stops the core no more"), (None, "")])
 def test_an_overflow_that_is_lost(state, told, tmp_path):
     """NXP ERR003719: the counter is past 0, and nothing stopped the core. The next overflow would be 2^32 events away."""
     path = tmp_path / "p.jsonl"

@@ -189,7 +189,7 @@ def test_a_probe_without_a_core_says_so(place):
 
 
 def test_a_serial_port_is_named_as_one(tmp_path):
-    for probe, says in (("/dev/ttyACM0", "named by gdb:/dev/ttyACM0"), (f"gdb:{tmp_path}/none", "cannot open"),
+    for probe, says in (("/dev/ttyACM0", "-p gdb:/dev/ttyACM0 (Black Magic Probe)"), (f"gdb:{tmp_path}/none", "cannot open"),
                         ("gdb:/dev/null", "/dev/null is not a serial port"), ("gdb:localhost", "gdb:/dev/ttyACM0")):
         result = run_tool("-p", probe, "info")
         assert result.code in (2, 3) and says in result.err, result

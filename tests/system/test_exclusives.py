@@ -100,7 +100,7 @@ def test_lines_stop_around_exclusive_accesses(way, tmp_path):
             assert all(blocks[begin] == 8 for begin in (load, store + 4) if function == "add"), blocks
             assert result.summary["agrees"] and result.summary["calls"] == 8, result.summary
         text = place.run("lines", "add", "-r", 3).out
-        assert "an exclusive access, from its load up to its store, counts to the line of the load" in unfolded(text), text
+        assert "lines from a load-exclusive up to its store count to the line of the load" in unfolded(text), text
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -137,7 +137,7 @@ def test_a_code_and_a_name_are_one_event():
     (["-M", "lsucnt"], "lsucnt is an event: -e lsucnt"), (["-e", "instructions"], "-M INSTRUCTIONS"), (["-e", "cycles:u"], "leave :u out"),
     (["-M", "NOPE"], "unknown metric NOPE; there are: INSTRUCTIONS, CPI, IPC"),
     (["-M", "INSTRUCTION"], "did you mean INSTRUCTIONS"), (["-M", "CPI,CPI"], "given twice"), (["-M", "CPI,"], "a name is missing"),
-    (["-M", "VECTORIZATION"], "these counters do not have the events"), (["-M", "CPI,./none.metrics"], "none.metrics cannot be read")])
+    (["-M", "VECTORIZATION"], "these counters lack events"), (["-M", "CPI,./none.metrics"], "none.metrics cannot be read")])
 def test_what_is_unknown_is_answered_by_what_is_near(words, says):
     with Place("m4/swd", "free", WORK_BY_DATA) as place:
         result = place.run("delta", "work_by_data", *words)

@@ -52,7 +52,7 @@ def test_none_is_taken_that_the_target_does_not_run(place, tmp_path):
     put(elf_of("rp2040", "free"), tmp_path, "app.elf")
     (tmp_path / "link.elf").symlink_to(elf_of("m4", "free"))
     result = run_in(tmp_path, *place.probe_words(), "delta", "work_by_data")
-    assert result.code == 2 and "no ELF file to find it in" in result.err and "the code of none of 1 in" in result.err, result.err
+    assert result.code == 2 and "no ELF file to find" in result.err and "the code of none of 1 in" in result.err, result.err
 
 
 def test_without_a_file_nothing_is_connected(tmp_path):

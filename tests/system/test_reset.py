@@ -103,7 +103,7 @@ def test_a_function_from_a_reset_on():
 
 
 @pytest.mark.parametrize("way, words, reason", [
-    ("m4/swd", ["Reset_Handler"], "never returns (its DWARF says noreturn): name an end"),
+    ("m4/swd", ["Reset_Handler"], "never returns (its DWARF says noreturn)"),
     ("m4/swd", ["in_ram"], "--reset cannot stop there"),
     ("m4/swd", ["main", "work_by_data", "--tick", "tick_count"], "--tick and --reset"),
     ("rp2040/swd", ["Reset_Handler", "main"], "which starts it some time after a reset"),

@@ -53,7 +53,7 @@ def test_a_measurement_names_the_call_and_the_program_goes_on(chip, tmp_path):
             said = unfolded(result.err + result.out)
             assert result.code == 3, (words, said)
             assert "stopped by the program's own BKPT 0xAB, a semihosting call, at leaves.c:" in said, (words, said)
-            assert "It runs on after the call" in said, said
+            assert "it runs on after the call" in said, said
             goes_on(place)
 
 
@@ -139,7 +139,7 @@ def test_an_application_core_halts_only_while_debug_is_on(way, tmp_path):
             result = place.run(*words)
             said = unfolded(result.err)
             assert result.code == 3 and f"stopped by the program's own {name} at own.c:" in said, (words, said)
-            assert "pmu-probe restore --force lets it go, into an exception" in said, said
+            assert "pmu-probe restore --force lets the core go, into an exception" in said, said
             assert place.board.state()["run"] == "halted"
             caught = place.board.read_word("caught")
             released = place.run("restore", "--force")

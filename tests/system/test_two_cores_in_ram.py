@@ -82,7 +82,7 @@ def test_a_scheduler_of_several_cores_is_named(command, tmp_path):
         with own_place(tmp_path, "rp2040/swd", TASKS, *flags) as place:
             result = place.run(*words)
             assert result.code == 0, result.err
-            assert ("it moves to another core" in unfolded(result.out)) == noted, result.out
+            assert ("a hit that moves to another core" in unfolded(result.out)) == noted, result.out
     with own_place(tmp_path, "m4/swd", TASKS, "-DSEVERAL") as place:  # it has one core
         result = place.run(*words)
         assert result.code == 0 and "another core" not in result.out, result.out

@@ -42,7 +42,7 @@ def test_another_build_is_told_by_its_build_id(way):
         place.elf = other
         result = place.run("info")
         assert result.code == 3, result.err
-        assert f"the target holds build ID {theirs[:12]}..., the file {ours[:12]}..." in result.err, result.err
+        assert f"it holds build ID {theirs[:12]}..., the file {ours[:12]}..." in result.err, result.err
 
 
 def test_a_function_is_named_with_its_file():

@@ -93,7 +93,7 @@ def test_without_an_elf_it_says_what_helps():
     with Place("m4/swd", "writes", 0) as place:
         begin(place, M_PROFILE["CYCCNT"], WHERE["inside"], 1)
         result = place.run("doctor", elf=False)
-        assert result.code == 5 and "With --elf FILE the instructions that can write it are listed" in result.out, result.out
+        assert result.code == 5 and "--elf FILE lists the instructions that can write it" in result.out, result.out
         assert all(len(line) <= 80 for line in result.out.splitlines()), result.out
 
 
