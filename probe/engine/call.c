@@ -280,6 +280,11 @@ static bool watch_stacks(struct call *call, const struct call_access *access, st
     return true;
 }
 
+static bool call_is_held(const struct region *region, const struct core *core, uint64_t pc)
+{
+    return region->is_held != NULL && region->is_held(region->context, core_place(core, pc));
+}
+
 /* What shows that the call is made again before it has returned: the instruction that made it or, if none is
  * seen before LR (MOV LR, PC; ADR LR and B), the entry. A function that jumps there itself passes it in a
  * call. */
@@ -297,8 +302,11 @@ static bool watch_caller(struct call *call, const struct call_access *access, st
     if (!entry_call(access, call->frame.lr, &caller, error))
         return false;
     bool seen = caller != UINT64_MAX;
-    if ((seen || !region->start_again) && !watch_other(call, access, seen ? caller : region->start,
-                                                       seen ? OTHER_CALL : OTHER_START, 0, &can, error))
+    /* A start that is watched is left by a step */
+    bool can_step = !call_is_held(region, call_core_of(access), region->start);
+    if ((seen || (can_step && !region->start_again)) &&
+        !watch_other(call, access, seen ? caller : region->start, seen ? OTHER_CALL : OTHER_START, 0, &can,
+                     error))
         return false;
     if (!can)
         call->doubt = seen ? "no breakpoint can be at the call" CALL_COUNTS_ON
@@ -563,6 +571,16 @@ bool call_is_left(const struct call *call, uint64_t sp)
 {
     enum { LEAST_FRAME = 8 };
     return sp + LEAST_FRAME > call->frame.sp;
+}
+
+bool call_may_step(const struct region *region, const struct core *core, uint64_t pc, struct error *error)
+{
+    return !call_is_held(region, core, pc) ||
+           error_advise(error, ERROR_STATE, "Name an end after its store-exclusive.",
+                        "another task or handler was at 0x%08" PRIX64
+                        ", a load-exclusive at which hits end: after a step there its store would fail, and "
+                        "it would try again, each time",
+                        core_place(core, pc));
 }
 
 unsigned call_stops(const struct region *region)

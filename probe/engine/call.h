@@ -131,6 +131,9 @@ bool call_check_end(struct call *call, const struct call_access *access, bool *e
 bool call_watch_exits(struct call *call, const struct call_access *access, struct error *error);
 /* After CALL_MAY_LEAVE and a single step, with this stack pointer. */
 bool call_is_left(const struct call *call, uint64_t sp);
+/* Before the core, halted there in another frame, is stepped on. ERROR_STATE: at a load-exclusive, as its
+ * store would fail each time that the program tries again. */
+bool call_may_step(const struct region *region, const struct core *core, uint64_t pc, struct error *error);
 /* How many stops besides the one that moves are wanted for a region. */
 unsigned call_stops(const struct region *region);
 /* Adds to engine->doubt what is not proved of the hits of this region. */

@@ -195,8 +195,9 @@ static bool look_at_stop(struct debugger_engine *self, enum call_stop *what, str
 static bool step_past(struct debugger_engine *self, enum call_stop what, bool *again, struct error *error)
 {
     const struct call_access access = access_to(self);
-    uint64_t sp = 0;
-    if (!debuggee_step(self, error))
+    uint64_t sp = 0, pc = 0;
+    if (!debuggee_register(self, CORE_PC, &pc, error) ||
+        !call_may_step(&self->region, self->core, pc, error) || !debuggee_step(self, error))
         return false;
     self->hit.pairs += 2;
     self->hit.steps++;
@@ -324,7 +325,8 @@ static bool debugger_engine_reach_start(struct debugger_engine *self, bool *inne
         return true;
     if (!find_return(self, inner, error))
         return false;
-    return !*inner || (debuggee_check_time(self, error) && debuggee_step(self, error));
+    return !*inner || (call_may_step(&self->region, self->core, self->region.start, error) &&
+                       debuggee_check_time(self, error) && debuggee_step(self, error));
 }
 
 /* One passage from start to end, with *rehits at either end if it becomes a hit; then *rehits is 0. */

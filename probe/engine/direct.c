@@ -181,7 +181,8 @@ static bool step_past_inner(struct direct_engine *self, struct error *error)
     struct hit_plan plan = plan_of(self, 0);
     direct_new_list(self);
     hit_plan_add_past_start(&plan, &self->list);
-    return direct_check_time(self, error) && direct_run_step(self, error);
+    return call_may_step(&self->region, self->core, self->region.start, error) &&
+           direct_check_time(self, error) && direct_run_step(self, error);
 }
 
 /* --- lists of hits -------------------------------------------------------------------------------------- */
@@ -343,7 +344,7 @@ static bool go_on_to_new_exits(struct direct_engine *self, uint64_t here, struct
 static bool go_on_past(struct direct_engine *self, uint64_t here, struct error *error)
 {
     struct hit_plan plan = plan_of(self, 0);
-    if (!direct_check_time(self, error))
+    if (!direct_check_time(self, error) || !call_may_step(&self->region, self->core, here, error))
         return false;
     if (self->call.exits_changed)
         return go_on_to_new_exits(self, here, error);

@@ -77,6 +77,8 @@ struct region {
     /* How a function was entered that has this return address. NULL: unknown. */
     enum entered (*entered_by)(void *context, uint64_t function, uint64_t back);
     void (*find_exits)(void *context, uint64_t function, struct exit_places *out);
+    /* Whether a single step there is one of a load-exclusive, so that its store fails. */
+    bool (*is_held)(void *context, uint64_t address);
     /* Whether what the handler calls may return from the exception itself. */
     bool (*callee_exits)(void *context, uint64_t handler);
     void *context;

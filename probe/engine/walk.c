@@ -410,6 +410,14 @@ static unsigned walk_add_ways(const struct walking *self, bool inside, uint64_t 
     return n;
 }
 
+static bool tell_held(const struct walk_block *block, struct error *error)
+{
+    return error_set(error, ERROR_NO_COMPARATOR,
+                     "not each way out of the exclusive access at 0x%08" PRIX64
+                     " can have a breakpoint, and a step in it would make its store fail",
+                     block->low);
+}
+
 /* Where the core may go from here: *n places of this call, then others, *all together. *steps: it must
  * execute one instruction first. */
 static bool choose_stops(struct walking *self, uint64_t *stops, unsigned *n, unsigned *all, bool *steps,
@@ -432,10 +440,7 @@ static bool choose_stops(struct walking *self, uint64_t *stops, unsigned *n, uns
         return false;
     bool few = many || fit < *n || (fit < *all && fit > 1);
     if (inside && block->is_held && (is_open || few))
-        return error_set(error, ERROR_NO_COMPARATOR,
-                         "not each way out of the exclusive access at 0x%08" PRIX64
-                         " can have a breakpoint, and a step would make its store fail",
-                         block->low);
+        return tell_held(block, error);
     if (inside && (is_open || few)) {
         *steps = core_code_place(self->here) >= core_code_place(last);
         stops[0] = last;
@@ -493,6 +498,32 @@ static bool walk_check_left(struct walking *self, bool *left, struct error *erro
     return true;
 }
 
+/* From a stop of another call: one instruction on, or out of an exclusive access, which it begins there. */
+static bool leave_other(struct walking *self, bool *ours, struct error *error)
+{
+    size_t block = block_at(self, self->here);
+    const struct walk_block *around = &self->walk->blocks[block];
+    uint64_t stops[ENGINE_WAYS] = {0};
+    unsigned n = 0, fit = 0;
+    bool held = block < self->walk->n && around->is_held && core_code_place(self->here) == around->low;
+    if (!held)
+        return call_may_step(self->walk->region, self->engine->core, self->here, error) &&
+               walk_step(self, false, ours, error);
+    for (; n < around->n_next; n++)
+        stops[n] = code_of(self, around->next[n]);
+    if (!passage_prepare(&self->passage, stops, n, &fit, error))
+        return false;
+    if (around->is_open || around->returns || n == 0 || fit < n)
+        return tell_held(around, error);
+    if (!pass(self, stops, n, false, ours, error))
+        return false;
+    *ours = *ours && walk_frame_at(self, self->here) != NULL;
+    return !*ours || error_set(error, ERROR_STATE,
+                               "the call that is followed went on unseen, to 0x%08" PRIX64
+                               ", while another one was in an exclusive access",
+                               core_code_place(self->here));
+}
+
 /* Lets the core run to one of the first `n` stops. At one that is another call's, of this function or of its
  * caller, it goes on; if that returns from this call, it was this call's. *left: this call was left. */
 static bool reach_stop(struct walking *self, const uint64_t *stops, unsigned n, unsigned all, bool begins,
@@ -504,7 +535,7 @@ static bool reach_stop(struct walking *self, const uint64_t *stops, unsigned n, 
         return false;
     while (!ours && !*left) {
         self->engine->hits.hit.past++;
-        if (!walk_may_go_on(self, error) || !walk_step(self, false, &ours, error) ||
+        if (!walk_may_go_on(self, error) || !leave_other(self, &ours, error) ||
             !walk_check_left(self, left, error))
             return false;
         if (*left)
@@ -645,7 +676,9 @@ static bool walk_begin_call(struct walking *self, bool runs, struct error *error
         if (deadline_cancelled(self->engine->deadline))
             return error_set(error, ERROR_CANCELLED, "cancelled");
         if (!check_entries(self, begun_us, error) || !reach_entry(self, runs, error) ||
-            !walk_find_frame(self, &inner, error) || (inner && !walk_step(self, false, &ours, error)))
+            !walk_find_frame(self, &inner, error) ||
+            (inner && (!call_may_step(self->walk->region, self->engine->core, self->here, error) ||
+                       !walk_step(self, false, &ours, error))))
             return false;
         runs = false;
     }

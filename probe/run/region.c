@@ -141,6 +141,12 @@ bool region_check_place(struct symbols *symbols, const struct location *at, stru
                         at->name, before.name, it);
 }
 
+static bool region_is_held(void *symbols, uint64_t address)
+{
+    struct held held;
+    return symbols_held_after(symbols, address, &held);
+}
+
 static void region_find_exits(void *symbols, uint64_t function, struct exit_places *out)
 {
     struct handler_exit exits[REGION_EXITS];
@@ -224,7 +230,6 @@ static bool region_look_at_function(struct named_region *named, struct symbols *
     region->entered_by = entered_by;
     region->find_exits = region_find_exits;
     region->callee_exits = region_callee_exits;
-    region->context = symbols;
     return true;
 }
 
@@ -281,6 +286,8 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     struct region *region = &named->region;
     struct frame_base at_start, at_end;
     struct held held;
+    region->is_held = region_is_held;
+    region->context = symbols;
     symbols_file(symbols, named->start.address, named->file, sizeof named->file);
     if (!region_check_place(symbols, &named->start, error) ||
         (!region->to_return && !region_check_place(symbols, &named->end, error)))

@@ -13,6 +13,7 @@
 #include "base/values.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* --- one function --------------------------------------------------------------------------------------- */
 
@@ -34,10 +35,8 @@ struct held_code {
 static struct held_function *held_find(struct symbols *symbols, uint64_t low)
 {
     struct exclusives *all = &symbols->exclusives;
-    for (size_t i = 0; i < all->n; i++)
-        if (all->items[i].extent.low == low)
-            return &all->items[i];
-    return NULL;
+    size_t until = sorted_until(all->places, all->n, sizeof *all->places, low);
+    return until > 0 && all->places[until - 1].low == low ? &all->items[all->places[until - 1].which] : NULL;
 }
 
 static size_t held_index(const struct held_code *code, uint64_t address)
@@ -169,9 +168,14 @@ static struct held_function *held_add(struct symbols *symbols, uint64_t address)
     if (known != NULL)
         return known;
     struct held_function *items = array_grow(all->items, all->n + 1, &all->room, sizeof *items);
-    if (items == NULL)
+    all->items = items != NULL ? items : all->items;
+    struct held_place *places = array_grow(all->places, all->n + 1, &all->place_room, sizeof *places);
+    all->places = places != NULL ? places : all->places;
+    if (items == NULL || places == NULL)
         return NULL;
-    all->items = items;
+    size_t to = sorted_until(places, all->n, sizeof *places, function.low);
+    memmove(places + to + 1, places + to, (all->n - to) * sizeof *places);
+    places[to] = (struct held_place){.low = function.low, .which = all->n};
     all->items[all->n] = (struct held_function){.extent = function};
     return &all->items[all->n++];
 }
@@ -318,5 +322,6 @@ void exclusives_close(struct symbols *symbols)
         free(symbols->exclusives.kept->at);
     free(symbols->exclusives.kept);
     free(symbols->exclusives.items);
+    free(symbols->exclusives.places);
     symbols->exclusives = (struct exclusives){.known = false};
 }

@@ -134,6 +134,11 @@ struct symbols {
             struct held around;          /* so: of its caller */
         } * items;
         size_t n, room;
+        struct held_place {
+            uint64_t low;
+            size_t which;
+        } * places; /* of the items, by address; as many */
+        size_t place_room;
         struct held_code *kept; /* exclusives.c's: of the function that was asked for last */
     } exclusives;
 

@@ -118,3 +118,62 @@ def test_a_place_in_an_exclusive_access_is_refused(way, tmp_path):
             assert place.run("delta", *region, "-r", 4).code == 0, region
         before = place.board.read_word("number")
         assert place.run("delta", "add", "-r", 4).code == 0 and place.board.read_word("number") != before
+
+
+BOTH = ADDS[:ADDS.index("APART uint32_t add(")] + r"""
+__attribute__((naked, used)) void longjmp(void) { __asm volatile("mov sp, r0\nbx r1"); }
+volatile uint32_t others, taken;
+APART void spin(uint32_t n) { for (uint32_t i = 0; i < n; i++) sink = i; }
+APART void before(void) { spin(60); }
+APART void both(volatile uint32_t *at)
+{
+    uint32_t value, failed;
+    before();
+    do {
+        LOAD(value, at);
+        value++;
+        STORE(failed, value, at);
+    } while (failed);
+}
+__attribute__((naked)) uint32_t try_take(volatile uint32_t *at)
+{
+    __asm volatile("ldrex r1, [r0]\ncbnz r1, 1f\nmovs r2, #1\nstrex r1, r2, [r0]\n1: mov r0, r1\nbx lr");
+}
+APART __attribute__((naked)) uint32_t calls_unseen(volatile uint32_t *at)
+{
+    __asm volatile("push {r4, lr}\nadr.w lr, 1f + 1\nb.w try_take\n.balign 4\n1: nop\npop {r4, pc}");
+}
+void SysTick_Handler(void) { others++; both(&lock); }
+void run(void)
+{
+    static volatile uint32_t own;
+    REGISTER(0xE000E014) = 2999;
+    REGISTER(0xE000E018) = 0;
+    REGISTER(0xE000E010) = 7;
+    for (;; round_count++) {
+        both(&number);
+        own = 0;
+        taken += calls_unseen(&own) == 0;
+        spin(round_count & 127);
+    }
+}
+"""
+
+
+def test_another_task_is_not_kept_in_an_exclusive_access(tmp_path):
+    """At a load-exclusive where hits end, or a line begins, it is not stepped on: its store would fail each time."""
+    with own_place(tmp_path, "m4/swd", BOTH, core_state="loses-exclusives") as place:
+        result = place.run("delta", "before", "-r", 300, "--timeout", "3s")
+        assert result.code == 3 and "a load-exclusive at which hits end" in unfolded(result.err), result.out + result.err
+        before = place.board.read_word("number"), place.board.read_word("others")
+        result = lines(place, "both", "-r", 40)
+        assert result.summary["calls"] == 40, result.summary
+        assert place.board.read_word("number") > before[0] and place.board.read_word("others") > before[1]
+
+
+def test_a_start_that_is_a_load_exclusive_is_not_stepped_over(tmp_path):
+    with own_place(tmp_path, "m4/swd", BOTH, core_state="loses-exclusives") as place:
+        before = place.board.read_word("taken")
+        result = place.run("delta", "try_take", "-r", 30, "-j")
+        assert result.code == 0 and "no call is seen" in result.lines[-1].get("doubt", ""), result.lines
+        assert place.board.read_word("taken") - before >= 20
