@@ -59,18 +59,13 @@ struct session {
         char own_write[112];     /* what own_code_check found first; "" */
         bool may_write;          /* and nothing shows whether it runs in a hit */
     } measured;
-    struct {
-        uint64_t at[64]; /* the program's WFI and WFE */
-        size_t n;
-        bool known, more; /* more: than there is room for */
-    } sleeps;
-    struct {
-        uint64_t at[32]; /* the program's loads of DHCSR */
+    struct code_places {
+        uint64_t *at; /* owned */
         size_t n;
         bool known;
-    } asks;
+    } sleeps, asks; /* the program's WFI and WFE; its loads of DHCSR */
     struct {
-        struct symbols_wait at[64]; /* the program's waits for hardware */
+        struct symbols_wait *items; /* owned: where the program waits for others */
         size_t n;
         bool known;
     } waits;

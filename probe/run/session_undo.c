@@ -453,6 +453,12 @@ bool session_close(struct session *session, struct error *error)
     if (!session->lends_symbols)
         symbols_close(session->symbols);
     session->symbols = NULL;
+    free(session->sleeps.at);
+    free(session->asks.at);
+    free(session->waits.items);
+    session->sleeps = session->asks = (struct code_places){.n = 0};
+    session->waits.items = NULL;
+    session->waits.known = false;
     return ok;
 }
 

@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { FIRST_HANDLER = 11, INTERRUPTS = 32 }; /* SVC is the first that is not a fault */
@@ -235,15 +236,28 @@ void own_code_doubt(const struct session *session, char doubt[DOUBT_ROOM])
 
 /* --- sleep ---------------------------------------------------------------------------------------------- */
 
-static void find_sleeps(struct session *session)
+/* Without memory they stay unknown. */
+static void find_places(struct session *session, struct code_places *out,
+                        size_t (*find)(struct symbols *, uint64_t *, size_t))
 {
-    enum { SLEEPS = sizeof session->sleeps.at / sizeof *session->sleeps.at };
-    if (session->sleeps.known || session->symbols == NULL)
+    if (out->known || session->symbols == NULL)
         return;
-    size_t n = symbols_sleeps(session->symbols, session->sleeps.at, SLEEPS);
-    session->sleeps.known = true;
-    session->sleeps.more = n > SLEEPS;
-    session->sleeps.n = n < SLEEPS ? n : SLEEPS;
+    out->n = find(session->symbols, NULL, 0);
+    out->at = calloc(out->n + 1, sizeof *out->at);
+    out->known = out->at != NULL;
+    out->n = out->known ? find(session->symbols, out->at, out->n) : 0;
+}
+
+/* Whether the code, or what it calls, has one: "main.c:96 (idle+0x8)". */
+static bool find_place_in(struct session *session, const struct extent *code,
+                          const struct code_places *places, char *out, size_t size)
+{
+    size_t which = 0;
+    if (code->low == 0 || places->n == 0 ||
+        !symbols_reach(session->symbols, code, 1, places->at, places->n, &which))
+        return false;
+    session_place(session, places->at[which], out, size);
+    return true;
 }
 
 enum sampler_place own_code_sampled(void *context, uint64_t address, uint64_t *sleeps_at)
@@ -251,7 +265,7 @@ enum sampler_place own_code_sampled(void *context, uint64_t address, uint64_t *s
     enum { LONGEST = 4 }; /* bytes of an instruction */
     struct session *session = context;
     bool sleeps = false;
-    find_sleeps(session);
+    find_places(session, &session->sleeps, symbols_sleeps);
     for (size_t i = 0; i < session->sleeps.n; i++) {
         uint64_t at = session->sleeps.at[i];
         if (address < at || address - at > LONGEST || (sleeps && at < *sleeps_at))
@@ -261,67 +275,72 @@ enum sampler_place own_code_sampled(void *context, uint64_t address, uint64_t *s
     }
     if (sleeps)
         return SAMPLER_SLEEPS;
-    bool known = session->sleeps.known && !session->sleeps.more && symbols_is_code(session->symbols, address);
+    bool known = session->sleeps.known && symbols_is_code(session->symbols, address);
     return known ? SAMPLER_WORKS : SAMPLER_UNKNOWN;
 }
 
 void own_code_sleep_note(struct session *session, const struct extent *code, char *out, size_t size)
 {
     char place[256];
-    size_t which = 0;
     out[0] = '\0';
-    find_sleeps(session);
-    if (code->low == 0 || session->sleeps.n == 0 ||
-        !symbols_reach(session->symbols, code, 1, session->sleeps.at, session->sleeps.n, &which))
-        return;
-    session_place(session, session->sleeps.at[which], place, sizeof place);
-    snprintf(out, size,
-             "%.120s may sleep (WFI or WFE): its clock may go on then and count too many cycles, or stop",
-             place);
+    find_places(session, &session->sleeps, symbols_sleeps);
+    if (find_place_in(session, code, &session->sleeps, place, sizeof place))
+        snprintf(out, size,
+                 "%.120s may sleep (WFI or WFE): its clock may go on then and count too many cycles, or stop",
+                 place);
 }
 
 /* --- a debugger ----------------------------------------------------------------------------------------- */
 
+static size_t asks_in(struct symbols *symbols, uint64_t *out, size_t room)
+{
+    return symbols_loads_of(symbols, DHCSR, out, room);
+}
+
 void own_code_debugger_note(struct session *session, const struct extent *code, char *out, size_t size)
 {
-    enum { ASKS = sizeof session->asks.at / sizeof *session->asks.at };
     char place[256];
-    size_t which = 0;
     out[0] = '\0';
-    if (!session->asks.known && session->symbols != NULL) {
-        size_t n = symbols_loads_of(session->symbols, DHCSR, session->asks.at, ASKS);
-        session->asks.n = n < ASKS ? n : ASKS;
-        session->asks.known = true;
-    }
-    if (code->low == 0 || session->asks.n == 0 ||
-        !symbols_reach(session->symbols, code, 1, session->asks.at, session->asks.n, &which))
-        return;
-    session_place(session, session->asks.at[which], place, sizeof place);
-    snprintf(out, size, "%.120s reads DHCSR, which shows a debugger: it may do other work without one",
-             place);
+    find_places(session, &session->asks, asks_in);
+    if (find_place_in(session, code, &session->asks, place, sizeof place))
+        snprintf(out, size, "%.120s reads DHCSR, which shows a debugger: it may do other work without one",
+                 place);
 }
 
 /* --- hardware ------------------------------------------------------------------------------------------- */
 
-/* Without those for what stops while the core is halted: RP2040 datasheet 4.6.5 (DBGPAUSE). */
-static size_t find_waits(struct session *session, uint64_t *out, const struct symbols_wait **waits)
+/* Without those for what stops while the core is halted: RP2040 datasheet 4.6.5 (DBGPAUSE). False: no memory.
+ */
+static bool find_waits(struct session *session)
 {
-    enum { WAITS = sizeof session->waits.at / sizeof *session->waits.at };
     struct deadline deadline = session_deadline(session);
     size_t kept = 0;
-    *waits = session->waits.at;
-    if (!session->waits.known) {
-        size_t n = symbols_waits(session->symbols, session->waits.at, WAITS);
-        session->waits.n = n < WAITS ? n : WAITS;
-        session->waits.known = true;
-        for (size_t i = 0; i < session->waits.n; i++)
-            if (!wrap_evidence_is_timer(&session->device, session->waits.at[i].word, &deadline))
-                session->waits.at[kept++] = session->waits.at[i];
-        session->waits.n = kept;
-    }
+    if (session->waits.known)
+        return true;
+    if (!symbols_waits(session->symbols, &session->waits.items, &session->waits.n))
+        return false;
+    session->waits.known = true;
     for (size_t i = 0; i < session->waits.n; i++)
-        out[i] = session->waits.at[i].at;
-    return session->waits.n;
+        if (!wrap_evidence_is_timer(&session->device, session->waits.items[i].word, &deadline))
+            session->waits.items[kept++] = session->waits.items[i];
+    session->waits.n = kept;
+    return true;
+}
+
+/* One that the code runs or, if it is not known what runs, one that it may run; NULL: there is none. */
+static const struct symbols_wait *find_wait(struct session *session, const struct extent *code, bool *may)
+{
+    size_t which = 0;
+    uint64_t *places = calloc(session->waits.n + 1, sizeof *places);
+    for (size_t i = 0; places != NULL && i < session->waits.n; i++)
+        places[i] = session->waits.items[i].at;
+    bool found = places != NULL && code->low != 0 &&
+                 symbols_reach(session->symbols, code, 1, places, session->waits.n, &which);
+    free(places);
+    *may = !found;
+    if (session->waits.n == 0 || (!found && code->low != 0 && !symbols_reach_is_open(session->symbols, code)))
+        return NULL;
+    return &session->waits.items[which];
 }
 
 /* Armv6-M, which has no trace of the DWT, has SysTick alone. */
@@ -339,21 +358,26 @@ static void add_wait_doubt(struct session *session, struct named_region *named)
 {
     const struct core *core = &session->device.chosen->core;
     const struct extent code = region_code(named);
-    uint64_t places[sizeof session->waits.at / sizeof *session->waits.at];
-    const struct symbols_wait *waits;
-    char place[256], text[224];
-    size_t which = 0;
-    if (session->symbols == NULL || code.low == 0 || session->request->no_halt ||
-        !core_has(core, SYSTEM_SPACE))
+    const struct symbols_wait *wait = NULL;
+    char place[256], word[32] = "", text[256];
+    bool may = false;
+    if (session->symbols == NULL || session->request->no_halt || !core_has(core, SYSTEM_SPACE))
         return;
-    size_t n = find_waits(session, places, &waits);
-    if (n == 0 || !symbols_reach(session->symbols, &code, 1, places, n, &which))
+    if (!find_waits(session)) {
+        doubt_add(named->region.doubt, "memory was too short to search the code for waits for hardware");
         return;
-    session_place(session, places[which], place, sizeof place);
+    }
+    wait = find_wait(session, &code, &may);
+    if (wait == NULL)
+        return;
+    session_place(session, wait->at, place, sizeof place);
+    if (wait->word != 0)
+        snprintf(word, sizeof word, " (0x%08" PRIX64 ")", wait->word);
     snprintf(text, sizeof text,
-             "%.80s waits for hardware (0x%08" PRIX64
-             "), which goes on while the start is halted: the wait may be too short%s",
-             place, waits[which].word, may_trace(&session->device) ? " (try --no-halt)" : "");
+             "%.80s waits for hardware%s%s, which goes on while the start is halted: the wait may be too "
+             "short%s",
+             place, word, may ? " and may run in a hit" : "",
+             may_trace(&session->device) ? " (try --no-halt)" : "");
     doubt_add(named->region.doubt, text);
 }
 
@@ -427,7 +451,7 @@ bool trial_clock(struct session *session, struct clock *out, struct error *error
         *out = clock_given(request->freq_hz, "--freq", core_fastest_hz(&session->device.chosen->core));
     else
         claimed = counts_cycles && clock_from_program(session, out);
-    find_sleeps(session);
+    find_places(session, &session->sleeps, symbols_sleeps);
     bool may_sleep = !session->sleeps.known || session->sleeps.n > 0;
     if (claimed) {
         out->may_sleep = may_sleep;

@@ -230,12 +230,12 @@ size_t symbols_stores_to(struct symbols *symbols, uint64_t word, uint64_t *out, 
 /* A Cortex-M's loads of a word, as far as constants show them. Returns their number, which may exceed
  * `room`. */
 size_t symbols_loads_of(struct symbols *symbols, uint64_t word, uint64_t *out, size_t room);
-/* A loop of a Cortex-M's program that goes on until hardware shows something. */
+/* A loop of a Cortex-M's program that goes on until others show something: hardware, an interrupt, a core. */
 struct symbols_wait {
-    uint64_t at, word; /* the load, and its address */
+    uint64_t at, word; /* the load, and its address; 0: it is not known */
 };
-/* Returns their number, which may exceed `room`. */
-size_t symbols_waits(struct symbols *symbols, struct symbols_wait *out, size_t room);
+/* *out: all of them, which the caller frees. False: no memory. */
+bool symbols_waits(struct symbols *symbols, struct symbols_wait **out, size_t *n);
 /* The instructions, at most, that a function of a Cortex-M runs with what it calls. UINT64_MAX: not known, as
  * with a loop. */
 uint64_t symbols_longest(struct symbols *symbols, uint64_t function);
