@@ -172,7 +172,7 @@ static bool wait_is_device(uint64_t key)
 }
 
 /* SysTick, the DWT and the PMU, which a halt stops. */
-static bool wait_stands_still(uint64_t key)
+static bool wait_is_unchanged(uint64_t key)
 {
     return (key >= 0xE000E010 && key < 0xE000E020) || (key >= 0xE0001000 && key < 0xE0004000);
 }
@@ -192,7 +192,7 @@ static void wait_note_device(struct wait_loop *loop, uint64_t at, uint64_t word)
 static uint32_t wait_read(struct wait_loop *loop, bool on_stack, uint64_t key, uint64_t at)
 {
     uint32_t of = on_stack ? OF_STACK : wait_knows(key) && wait_is_device(key) ? OF_DEVICE : OF_MEMORY;
-    if (key != 0 && wait_stands_still(key))
+    if (key != 0 && wait_is_unchanged(key))
         return 0;
     for (size_t i = 0; i < loop->n_words; i++) {
         if (!wait_may_be(loop->words[i], key))
