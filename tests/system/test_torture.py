@@ -317,7 +317,7 @@ class Troubled:
             self.note(case, result, self.place)
             expected = *CODES.get(case.command, (0, 3)), *([INTERRUPTED] if case.event in ("interrupt", "terminate") else [])
             if case.strike.kind == "double" and "the clock is wrong" in result.out:
-                expected = *expected, 5  # answers were those of the read before: a counter seems to stand, or to go on late
+                expected = *expected, 5  # answers were those of the read before: a counter seems to be stopped, or slow
             assert result.code in expected, f"exit {result.code}: {result.err}{result.out}"
             said = result.err or case.command.startswith("doctor") or result.code == INTERRUPTED and '"ended":"Ctrl-C"' in result.out
             assert result.code == 0 or said, "no word about why"
