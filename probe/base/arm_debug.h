@@ -53,6 +53,7 @@ enum {
 };
 
 enum {
+    ICSR_PENDSTCLR = 1 << 25,
     ICSR_PENDSTSET = 1 << 26,
     ICSR_ISRPREEMPT = 1 << 23, /* an exception will be taken on leaving Debug state */
     ICSR_RETTOBASE = 1 << 11,  /* no exception is active below the one in VECTACTIVE */

@@ -174,6 +174,8 @@ static void thumb_misc(struct instruction *out, uint32_t code, uint64_t address)
         access_list(out, false, ARM_SP, list | field(code, 8, 1) << ARM_LR, false, true, true);
     else if (group >> 1 == 6) /* POP */
         access_list(out, true, ARM_SP, list | field(code, 8, 1) << ARM_PC, true, false, true);
+    else if ((code & 0xFFE0) == 0xB660) /* CPS: DDI 0403 B5.2.1 */
+        out->system = SYSTEM_MASK;
     else if (group == 0xE) /* A7.7.17 */
         out->kind = GOES_BREAKPOINT;
     else if (group == 0xF && last != 0) /* A7.7.38 */
@@ -302,7 +304,10 @@ static void thumb_control(struct instruction *out, uint32_t code)
     if ((code & 0xFFFFF900) == 0xF3AF8100 || (code & 0xFFF0F1FF) == 0xF3808100) /* CPS; MSR of CPSR_c */
         out->system = SYSTEM_MODE;
     else if ((code & 0xFFF0FF00) == 0xF3808800 && ((special & 0x7E) == 0x08 || special == 0x98))
-        out->system = SYSTEM_STACK;         /* also Non-secure */
+        out->system = SYSTEM_STACK; /* also Non-secure */
+    else if ((code & 0xFFE0D000) == 0xF3808000 &&
+             (special & 0x7C) == 0x10) /* DDI 0403 B5.2.3, DDI 0553 D1.2 */
+        out->system = SYSTEM_MASK;
     else if ((code & ~0x10U) == 0xF3AF800D) /* PAC, PACBTI: DDI 0553 C2.4 */
         out->writes |= 1U << 12;
     else if ((code & 0xFFE0D000) == 0xF3E08000)

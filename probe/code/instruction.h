@@ -69,6 +69,7 @@ struct instruction {
         SYSTEM_WRITE_BOTH, /* of its 64 bits, by MCRR */
         SYSTEM_MODE,       /* another mode of AArch32, with another stack */
         SYSTEM_STACK,      /* MSR of MSP or PSP */
+        SYSTEM_MASK,       /* of Thumb: CPSIE, CPSID, MSR of PRIMASK to FAULTMASK */
     } system;
     uint8_t op1, crn, crm, op2; /* of that register; of A64's writes op0 is 3 */
 };

@@ -224,6 +224,17 @@ static bool is_doubtful(uint64_t status)
     return active == SYSTICK_EXCEPTION || (active != 0 && (status & ICSR_RETTOBASE) == 0);
 }
 
+/* Whether SysTick's handler may have been held off. Code that changes no mask keeps what it began with: if
+ * the handler ran, or no tick waits for it, none was lost; but not if an exception was left or entered. */
+static bool may_have_lost(const struct wrap_evidence *evidence, const uint64_t *from, const uint64_t *to)
+{
+    size_t variable = evidence->at, status = evidence->at + 1;
+    uint64_t within = to[status] & ICSR_VECTACTIVE;
+    bool waits = (to[status] & ICSR_PENDSTSET) != 0, ran = to[variable] != from[variable];
+    return evidence->may_lose || (from[status] & ICSR_VECTACTIVE) != 0 ||
+           (within != 0 && within != SYSTICK_EXCEPTION) || (waits && !ran);
+}
+
 /* Ticks counted, still to be added, and pending; negative if the variable was set back. */
 static int64_t ticks_between(const struct wrap_evidence *evidence, const uint64_t *from, const uint64_t *to)
 {
@@ -266,7 +277,7 @@ static void narrow_by_tick(const struct wrap_evidence *evidence, const struct co
         if (again < 0 || (uint64_t)again * period + elapsed <= bounds->most)
             high = UINT64_MAX;
     }
-    widen_by_span(bounds, low, evidence->may_lose ? UINT64_MAX : high);
+    widen_by_span(bounds, low, may_have_lost(evidence, from, to) ? UINT64_MAX : high);
 }
 
 static void narrow_by_timer(const struct wrap_evidence *evidence, const struct counter *counter,

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_HANDLER = 11, INTERRUPTS = 32 }; /* SVC is the first that is not a fault */
+enum { FIRST_HANDLER = 2, FIRST_FAULT, VECTOR_SVC = 11, INTERRUPTS = 32 }; /* the NMI, faults, SVC */
 
 static size_t places_of(const struct session *session, uint64_t *out)
 {
@@ -60,30 +60,58 @@ bool own_code_writes_inside(const struct session *session, const struct extent *
     return true;
 }
 
+/* Where its vectors are, and how many: the chip has so many lines, or its table so many words. */
+static bool find_vectors(struct session *session, uint64_t *table, size_t *n)
+{
+    const struct core *core = &session->device.chosen->core;
+    struct deadline deadline = session_deadline(session);
+    struct error unread = {0};
+    uint64_t lines;
+    if (!core_has(core, SYSTEM_SPACE) ||
+        !ledger_read(session->device.ledger, cortex_m_vectors(core), table, &deadline, &unread) ||
+        !ledger_read(session->device.ledger, cortex_m_lines(core), &lines, &deadline, &unread))
+        return false;
+    *table &= ~UINT64_C(0x7F);
+    *n = 16 + INTERRUPTS * ((lines & 0xF) + 1);
+    *n = *n < OWN_CODE_VECTORS ? *n : OWN_CODE_VECTORS;
+    uint64_t until = session->symbols != NULL ? symbols_constant_until(session->symbols, *table) : 0;
+    if (until > *table && (until - *table) / 4 < *n)
+        *n = (size_t)(until - *table) / 4;
+    return true;
+}
+
+bool own_code_keeps_handlers(struct session *session)
+{
+    uint64_t table;
+    size_t n;
+    return session->symbols != NULL && find_vectors(session, &table, &n) &&
+           symbols_constant_until(session->symbols, table) != 0;
+}
+
 size_t own_code_handlers(struct session *session, struct extent *out, uint16_t *numbers)
 {
     const struct core *core = &session->device.chosen->core;
     struct deadline deadline = session_deadline(session);
     struct step items[OWN_CODE_VECTORS];
-    uint64_t results[OWN_CODE_VECTORS], table, lines;
+    uint64_t results[OWN_CODE_VECTORS], table;
     struct steps list = {.items = items, .room = OWN_CODE_VECTORS};
     struct error unread = {0};
-    size_t n = 0;
-    if (!core_has(core, SYSTEM_SPACE) ||
-        !ledger_read(session->device.ledger, cortex_m_vectors(core), &table, &deadline, &unread) ||
-        !ledger_read(session->device.ledger, cortex_m_lines(core), &lines, &deadline, &unread))
+    size_t n = 0, all = 0;
+    if (!find_vectors(session, &table, &all))
         return 0;
-    size_t all = 16 + INTERRUPTS * ((lines & 0xF) + 1);
-    for (size_t i = FIRST_HANDLER; i < all && i < OWN_CODE_VECTORS; i++)
-        steps_add(&list, step_read(core_word(core, (table & ~UINT64_C(0x7F)) + 4 * i)));
+    for (size_t i = FIRST_HANDLER; i < all; i++)
+        steps_add(&list, step_read(core_word(core, table + 4 * i)));
     if (!ledger_read_list(session->device.ledger, &list, results, &deadline, &unread))
         return 0;
-    for (size_t i = 0; i < list.n; i++)
-        if ((results[i] & 1) != 0) {
-            if (numbers != NULL)
-                numbers[n] = (uint16_t)(FIRST_HANDLER + i);
-            out[n++] = (struct extent){.low = results[i] & ~UINT64_C(1)};
-        }
+    for (size_t i = FIRST_HANDLER; i < all; i++) {
+        uint64_t entry = results[i - FIRST_HANDLER] & ~UINT64_C(1);
+        bool is_fault = i >= FIRST_FAULT && i < VECTOR_SVC && session->symbols != NULL;
+        if (entry == results[i - FIRST_HANDLER] || (is_fault && !symbols_may_return(session->symbols, entry)))
+            continue;
+        if (numbers != NULL)
+            numbers[n] = (uint16_t)i;
+        out[n++] = (struct extent){.low = entry};
+    }
     return n;
 }
 

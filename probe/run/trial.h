@@ -34,10 +34,12 @@ bool own_code_writes_inside(const struct session *session, const struct extent *
 /* Adds what is not proved of the region: session_add_doubt's, and that its code waits for hardware. */
 void own_code_doubts(struct session *session, struct named_region *named);
 
-enum { OWN_CODE_VECTORS = 256 };
+enum { OWN_CODE_VECTORS = 512 };
 /* The handlers that the target has now, of a Cortex-M, and the exceptions' numbers, unless NULL; both have
- * room for OWN_CODE_VECTORS. What cannot be read has none. */
+ * room for OWN_CODE_VECTORS. Those of faults only if they may return. What cannot be read has none. */
 size_t own_code_handlers(struct session *session, struct extent *out, uint16_t *numbers);
+/* Whether the program leaves its table of handlers as it is, by the ELF. */
+bool own_code_keeps_handlers(struct session *session);
 
 /* Of a WFI or WFE in the code, or in what it calls by a number; "": there is none. */
 void own_code_sleep_note(struct session *session, const struct extent *code, char *out, size_t size);

@@ -303,29 +303,61 @@ bool symbols_reach(struct symbols *symbols, const struct extent *ranges, size_t 
     return found;
 }
 
-static bool goes_by_register(struct symbols *symbols, const struct extent *range)
+/* Whether it goes on where a register says, or where the ELF shows no code: in a ROM or a boot loader. */
+static bool goes_unseen(struct symbols *symbols, const struct lead *lead, const struct extent *function)
 {
-    struct leads leads = leads_of(symbols, range);
-    struct lead lead;
-    while (leads_next(&leads, &lead))
-        if (lead.kind == LEAD_CALL_BY || (lead.does.kind == GOES_AWAY && lead.kind != LEAD_JUMP))
-            return true;
-    return false;
+    struct extent other;
+    if (lead->kind == LEAD_CALL_BY || (lead->does.kind == GOES_AWAY && lead->kind != LEAD_JUMP))
+        return true;
+    return enters_other(lead, function) &&
+           (!symbols_is_code(symbols, lead->target) || table_around(symbols, lead->target, &other) == NULL);
+}
+
+static bool may_mask(struct symbols *symbols, const struct lead *lead, const struct extent *function)
+{
+    return lead->does.system == SYSTEM_MASK || lead->does.system == SYSTEM_STACK ||
+           goes_unseen(symbols, lead, function);
 }
 
 static bool makes_calls(struct symbols *symbols, const struct extent *function);
 
-bool symbols_reach_is_open(struct symbols *symbols, const struct extent *range)
+/* The first instruction in what the ranges run that is such a one; true, too, of a range that the ELF does
+ * not show. */
+static bool reach_finds(struct symbols *symbols, const struct extent *ranges, size_t n,
+                        bool (*is)(struct symbols *, const struct lead *, const struct extent *),
+                        uint64_t *at)
 {
     struct reached reached = {.n = 0};
-    bool ok = reached_roots(&reached, symbols, range, 1), is_open = !ok;
-    for (size_t i = 0; ok && !is_open && i < reached.n; i++) {
+    struct extent root;
+    bool ok = reached_roots(&reached, symbols, ranges, n), found = !symbols->has_code;
+    for (size_t i = 0; i < n && !found; i++) {
+        *at = ranges[i].low;
+        found = !ok || (ranges[i].high == 0 && table_around(symbols, ranges[i].low, &root) == NULL);
+    }
+    for (size_t i = 0; ok && !found && i < reached.n; i++) {
         struct extent one = reached.items[i];
-        is_open = goes_by_register(symbols, &one) || (symbols->has_libraries && makes_calls(symbols, &one));
-        ok = reached_follow(&reached, symbols, &one);
+        struct leads leads = leads_of(symbols, &one);
+        struct lead lead;
+        found = symbols->has_libraries && makes_calls(symbols, &one);
+        while (ok && !found && leads_next(&leads, &lead)) {
+            *at = lead.at;
+            found = !lead.is_data && is(symbols, &lead, &leads.function);
+            ok = !enters_other(&lead, &leads.function) || reached_add(&reached, symbols, lead.target);
+        }
     }
     reached_free(&reached);
-    return is_open || !ok;
+    return found || !ok;
+}
+
+bool symbols_reach_is_open(struct symbols *symbols, const struct extent *range)
+{
+    uint64_t at = 0;
+    return reach_finds(symbols, range, 1, goes_unseen, &at);
+}
+
+bool symbols_reach_may_mask(struct symbols *symbols, const struct extent *ranges, size_t n, uint64_t *at)
+{
+    return reach_finds(symbols, ranges, n, may_mask, at);
 }
 
 /* As reached_follow, of a part of the function: a jump back into it does not call it. */

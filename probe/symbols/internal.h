@@ -472,15 +472,16 @@ enum frame_found frame_rules_apply(struct frame_rules *rules, uint64_t place, co
 
 /* --- stores.c: stores of a Cortex-M's code, and the constants by which they are found ------------------- */
 
-/* The registers whose values are constants. Forward jumps are followed. At the beginning of a loop, the
- * registers that it changes are not known. */
+/* The registers whose values are constants, in the first round of a loop. Forward jumps are followed. What
+ * has a condition leaves what it writes unknown. */
 enum { LANDINGS = 24 };
 struct constants {
     struct constants_known {
         uint32_t values[16];
         uint32_t known; /* as bits */
     } now;
-    bool passed; /* the instruction before does not lead here */
+    bool passed;       /* the instruction before does not lead here */
+    unsigned in_block; /* so many more have the condition of an IT */
     struct landing {
         uint64_t at;
         struct constants_known known;
@@ -495,6 +496,9 @@ static inline bool constants_know(const struct constants_known *constants, unsig
 }
 /* The constants as they are when the instruction at `at` begins, which other ways may lead to. */
 void constants_arrive(struct constants *constants, uint64_t at);
+/* As they are after it, if it has a condition that holds. */
+struct constants_known constants_taken(const struct constants *constants, struct symbols *symbols,
+                                       const struct code_instruction *one, const struct instruction *does);
 /* Follows one instruction, in the order of the code, and what it does. True: it stores to the word. */
 bool constants_follow(struct constants *constants, struct symbols *symbols,
                       const struct code_instruction *one, const struct instruction *does, uint64_t word);

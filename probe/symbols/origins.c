@@ -162,7 +162,8 @@ static bool origins_pass(struct origins *origins, bool all, bool *unseen)
     while (code_next(&walk, &one)) {
         struct instruction does = code_decode(&one);
         constants_arrive(&constants, one.address);
-        const struct constants_known before = constants.now;
+        const struct constants_known before = constants.now,
+                                     taken = constants_taken(&constants, origins->symbols, &one, &does);
         (void)constants_follow(&constants, origins->symbols, &one, &does, UINT64_MAX);
         if (one.is_data || one.isa != ISA_THUMB) {
             state = 0;
@@ -177,7 +178,7 @@ static bool origins_pass(struct origins *origins, bool all, bool *unseen)
             continue;
         if (does.access == ACCESS_STORE && on_stack(state, does.base))
             spill(origins, state, &does);
-        uint32_t next = state_after(origins, state, &does, &before, &constants.now);
+        uint32_t next = state_after(origins, state, &does, &before, &taken);
         next |= conditional > 0 || does.conditional ? state : 0;
         if (does.kind == GOES_JUMP)
             is_new |= add_state(origins, does.target, next);

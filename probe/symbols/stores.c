@@ -109,7 +109,8 @@ enum { TRAIL = 24 };
 struct trail {
     struct code_instruction items[TRAIL];
     struct constants_known known[TRAIL]; /* after each */
-    size_t n, next;                      /* where the next one goes */
+    bool conditional[TRAIL];
+    size_t n, next; /* where the next one goes */
 };
 
 /* The nth before the end, from 1 to trail->n. */
@@ -184,13 +185,18 @@ static bool may_turn(const struct trail *trail, unsigned which, uint32_t bits, b
         if (one->isa == ISA_THUMB && which < 16 && constants_know(&trail->known[i], which))
             return ((set ? trail->known[i].values[which] : ~trail->known[i].values[which]) & bits) != 0;
         struct effect effect = find_effect(one, before, which, word);
-        if (effect.what == NUMBER)
-            return ((set ? effect.number : ~effect.number) & bits) != 0;
-        if (effect.what == READS_BACK)
+        bool maybe = trail->conditional[i] && effect.what != UNTOUCHED; /* else it has what it had before */
+        bool number_turns = ((set ? effect.number : ~effect.number) & bits) != 0;
+        if (effect.what == NUMBER && (number_turns || !maybe))
+            return number_turns;
+        if (effect.what == READS_BACK && !maybe)
             return false;
         uint32_t turned = effect.what == SETS ? effect.number : effect.what == KEEPS ? ~effect.number : 0;
-        if (effect.what == OTHERWISE || ((effect.what == SETS) == set && (turned & bits) != 0))
+        if (effect.what == OTHERWISE || ((effect.what == SETS) == set && (turned & bits) != 0) ||
+            (maybe && effect.what == COPIES))
             return true;
+        if (maybe)
+            continue;
         bits &= ~turned; /* what the instruction decides, the ones before it do not */
         if (effect.what != UNTOUCHED)
             which = effect.from;
@@ -243,9 +249,10 @@ static void bases_find(struct bases *bases, struct symbols *symbols)
         for (const struct pointer *p = NULL;
              (p = pointers_loaded(bases->pointers, p, &does, &constants.now)) != NULL;)
             note_base(bases, p->value);
+        const struct constants_known taken = constants_taken(&constants, symbols, &one, &does);
         (void)constants_follow(&constants, symbols, &one, &does, UINT64_MAX);
-        for (uint32_t left = constants.now.known & does.writes; left != 0; left &= left - 1)
-            note_base(bases, constants.now.values[__builtin_ctz(left)]);
+        for (uint32_t left = taken.known & does.writes; left != 0; left &= left - 1)
+            note_base(bases, taken.values[__builtin_ctz(left)]);
     }
 }
 
@@ -350,7 +357,7 @@ void symbols_find_switches(struct symbols *symbols, struct counter_switch *switc
         constants_arrive(&constants, one.address);
         if (trail.n > 0)
             trail.known[trail_back(&trail, 1)] = constants.now;
-        bool writes = find_write(&one, &write);
+        bool writes = find_write(&one, &write), in_block = constants.in_block > 0;
         for (size_t i = 0; writes && i < n; i++)
             if (is_to(&write, one.address, &switches[i], &trail, &bases, &origins))
                 note_write(&write, &one, &switches[i], &trail);
@@ -358,6 +365,7 @@ void symbols_find_switches(struct symbols *symbols, struct counter_switch *switc
         if (one.is_data)
             continue;
         trail.items[trail.next] = one;
+        trail.conditional[trail.next] = in_block || write.does.conditional;
         trail.next = (trail.next + 1) % TRAIL;
         trail.n += trail.n < TRAIL;
     }
@@ -393,7 +401,7 @@ enum { CALL_CHANGES = 0x500F };
 
 /* What gives a register a constant; any other instruction forgets the registers it changes. */
 static void stores_follow(struct constants_known *constants, struct symbols *symbols, uint64_t at,
-                          const struct instruction *does)
+                          const struct instruction *does, bool is_sure)
 {
     unsigned to = does->to, from = does->gives == GIVES_TOP ? to : does->from;
     bool known = from < ARM_PC && constants_know(constants, from);
@@ -402,7 +410,9 @@ static void stores_follow(struct constants_known *constants, struct symbols *sym
     uint32_t base = knows_base ? constants->values[does->base] : 0;
     constants->known &= ~(instruction_calls(does) ? CALL_CHANGES : does->writes);
     if (does->moves != 0 && does->base < ARM_PC)
-        set(constants, does->base, knows_base, base + (uint32_t)does->moves);
+        set(constants, does->base, knows_base && is_sure, base + (uint32_t)does->moves);
+    if (!is_sure)
+        return;
     if (does->access == ACCESS_LOAD && does->base == ARM_PC && does->bytes == 4 && does->list != 0)
         constants_load(constants, symbols, (unsigned)__builtin_ctz(does->list),
                        ((at + 4) & ~UINT64_C(3)) + (uint64_t)(int64_t)does->offset);
@@ -453,13 +463,23 @@ void constants_arrive(struct constants *constants, uint64_t at)
     }
 }
 
-static void stores_jump(struct constants *constants, uint64_t at, const struct instruction *does)
+static void stores_jump(struct constants *constants, uint64_t at, const struct instruction *does,
+                        bool in_block)
 {
     if (does->kind == GOES_JUMP && does->target > at)
         constants_leave(constants, does->target);
-    constants->passed = instruction_leaves(does);
+    constants->passed = instruction_leaves(does) && !in_block;
     if (constants->passed)
         constants->now.known = 0;
+}
+
+struct constants_known constants_taken(const struct constants *constants, struct symbols *symbols,
+                                       const struct code_instruction *one, const struct instruction *does)
+{
+    struct constants_known now = constants->now;
+    if (!one->is_data && one->isa == ISA_THUMB)
+        stores_follow(&now, symbols, one->address, does, true);
+    return now;
 }
 
 bool constants_follow(struct constants *constants, struct symbols *symbols,
@@ -472,8 +492,10 @@ bool constants_follow(struct constants *constants, struct symbols *symbols,
         return false;
     bool hits = does->access == ACCESS_STORE && constants_know(&constants->now, does->base) &&
                 constants_know(&constants->now, does->index) && store_hits(does, constants->now.values, word);
-    stores_follow(&constants->now, symbols, one->address, does);
-    stores_jump(constants, one->address, does);
+    bool in_block = constants->in_block > 0;
+    stores_follow(&constants->now, symbols, one->address, does, !in_block && !does->conditional);
+    stores_jump(constants, one->address, does, in_block);
+    constants->in_block = in_block ? constants->in_block - 1 : does->kind == GOES_IT ? does->number : 0;
     return hits;
 }
 

@@ -89,6 +89,9 @@ bool symbols_function(struct symbols *symbols, size_t i, struct location *out);
 
 /* The address and size in bytes of the data object of this name; false if none, or several static ones. */
 bool symbols_object(struct symbols *symbols, const char *name, uint64_t *address, uint64_t *size);
+/* The end of the data object around an address, or of its section, if the program does not write there; 0:
+ * it may, or the ELF does not show it. */
+uint64_t symbols_constant_until(struct symbols *symbols, uint64_t address);
 /* "object" or "object+0x10", of the one around an address; false: there is none. */
 bool symbols_describe_object(struct symbols *symbols, uint64_t address, char *out, size_t size);
 enum object_found { OBJECT_NONE, OBJECT_ONE, OBJECT_SEVERAL };
@@ -214,8 +217,11 @@ void symbols_find_switches(struct symbols *symbols, struct counter_switch *switc
  * calls and jumps say where they go. A range without `high` is the function around `low`. */
 bool symbols_reach(struct symbols *symbols, const struct extent *ranges, size_t n_ranges,
                    const uint64_t *places, size_t n_places, size_t *place);
-/* Whether a call or jump in what it runs goes where a register says. */
+/* Whether a call or jump in what it runs goes where a register says, or where the ELF shows no code. */
 bool symbols_reach_is_open(struct symbols *symbols, const struct extent *range);
+/* Whether what they run may change PRIMASK to FAULTMASK or the stack, as where tasks are switched, or is
+ * open; *at: the instruction. */
+bool symbols_reach_may_mask(struct symbols *symbols, const struct extent *ranges, size_t n, uint64_t *at);
 enum { SYMBOLS_STOPS = 8 };
 /* Where to stop so that none of `places` is executed unseen: at those that are reached, if they are at most
  * `room` (at most SYMBOLS_STOPS), else at those instructions of the ranges themselves that are one of them or
@@ -236,24 +242,11 @@ struct symbols_wait {
 };
 /* *out: all of them, which the caller frees. False: no memory. */
 bool symbols_waits(struct symbols *symbols, struct symbols_wait **out, size_t *n);
-/* The instructions, at most, that a function of a Cortex-M runs with what it calls. UINT64_MAX: not known, as
- * with a loop. */
+/* The instructions, at most, that a function of a Cortex-M runs with what it calls, and the registers that
+ * they load and store. UINT64_MAX: not known, as with a loop. */
 uint64_t symbols_longest(struct symbols *symbols, uint64_t function);
 /* Whether a call of it may return. */
 bool symbols_may_return(struct symbols *symbols, uint64_t function);
-/* What runs, and where its measurement starts; `anything`: that is not known. */
-struct symbols_masks {
-    const struct extent *ranges; /* as of symbols_reach */
-    size_t n;
-    uint64_t start;
-    bool anything;
-};
-/* The instructions, at most, that run while a Cortex-M's PRIMASK, BASEPRI or FAULTMASK holds interrupts off:
- * in the ranges, or around the start. UINT64_MAX: not known; *at: the instruction that masks. */
-uint64_t symbols_masked(struct symbols *symbols, const struct symbols_masks *asked, uint64_t *at);
-/* A Cortex-M's writes of MSP and PSP, which tasks are switched by. Returns their number, which may exceed
- * `room`. */
-size_t symbols_task_switches(struct symbols *symbols, uint64_t *out, size_t room);
 /* The WFI and WFE of the program. Returns their number, which may exceed `room`. */
 size_t symbols_sleeps(struct symbols *symbols, uint64_t *out, size_t room);
 /* Whether [low, high) has one, or the instruction after one. */

@@ -442,6 +442,18 @@ static const struct symbol *object_around(struct symbols *symbols, uint64_t addr
     return NULL;
 }
 
+uint64_t symbols_constant_until(struct symbols *symbols, uint64_t address)
+{
+    const struct symbol *object = object_around(symbols, address);
+    GElf_Shdr header;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(symbols->elf, section)) != NULL;)
+        if (elf_section_header(symbols, section, &header) && header.sh_type == SHT_PROGBITS &&
+            (header.sh_flags & (SHF_ALLOC | SHF_WRITE)) == SHF_ALLOC && address >= header.sh_addr &&
+            address - header.sh_addr < header.sh_size)
+            return object != NULL ? object->address + object->size : header.sh_addr + header.sh_size;
+    return 0;
+}
+
 bool symbols_describe_object(struct symbols *symbols, uint64_t address, char *out, size_t size)
 {
     const struct symbol *object = object_around(symbols, address);

@@ -34,9 +34,11 @@ def all_exact(result, truth):
 
 
 def all_bounds(result, truth):
-    """Lower bounds, which are the truth but for the halts' spread."""
+    """Lower bounds, which are the truth but for the halts' spread; or exact by the host's time."""
     for hit, passage in zip(result.hits, truth):
-        assert hit.get("at_least") and passage.cycles - 64 <= hit["values"]["CPU_CYCLES"] <= passage.cycles, hit
+        if not hit.get("at_least"):
+            assert hit["values"]["CPU_CYCLES"] == passage.cycles, hit
+        assert passage.cycles - 64 <= hit["values"]["CPU_CYCLES"] <= passage.cycles, hit
 
 
 def counter_of(place):
@@ -62,13 +64,14 @@ def test_systick_at_full_reload(way, name):
 @pytest.mark.parametrize("way, name", rows(WAYS))
 @pytest.mark.parametrize("style, symbol", [(0, "tick_count"), (1, "uwTick"), (2, "xTickCount")])
 def test_systick_of_a_millisecond_with_a_tick_variable(way, style, symbol, name):
+    """The program has other handlers, which may hold SysTick's off: bounds. test_ticks.py has what is exact."""
     bits, cycles = SPANS[name]
     if cycles == 10 ** 8 and style != 0:
         return  # the arithmetic is the same; the time is not
     with Place(way, "ms", bits, **FAST) as place:
         place.board.write_word("tick_style", style)
         result, truth = span(place, name, "--tick", symbol, "--freq", "50M", *counter_of(place), hits=1 if cycles >= 10 ** 8 else 10)
-        all_exact(result, truth)
+        all_bounds(result, truth)
         if cycles >= 10 ** 6:
             assert all(passage.cycles > cycles for passage in truth), "no tick came"
 
@@ -79,7 +82,7 @@ def test_a_tick_variable_through_a_gdb_server(chip):
     """The core is let run to see that the variable goes up; then it is read at the halts as everywhere."""
     with GdbPlace(chip, "ms", SPAN_1M, **FAST) as place:
         result, truth = span(place, "span_1m", "--tick", "tick_count", "--freq", "50M", "--counter", "systick", hits=3)
-        all_exact(result, truth)
+        all_bounds(result, truth)
         result = place.run("delta", "span_1k_start", "span_1k_end", "--tick", "scenario", "--counter", "systick")
         assert result.code == 2 and "does not go up" in result.err
 
@@ -89,7 +92,7 @@ def test_ticks_of_ten_milliseconds():
         place.board.write_word("tick_style", 1)
         place.board.write("uwTickFreq", bytes([10]))
         place.board.run_for(5000000)  # it takes effect with the next round
-        all_exact(*span(place, "span_1m", "--tick", "uwTick", "--freq", "50M", "--counter", "systick"))
+        all_bounds(*span(place, "span_1m", "--tick", "uwTick", "--freq", "50M", "--counter", "systick"))
 
 
 @pytest.mark.parametrize("way", ["rp2040/swd", "m4/swd"])

@@ -100,6 +100,39 @@ TEST(stores_are_found_by_constants)
     assert_int_equal(symbols_stores_to(symbols, CYCCNT, NULL, 0), 12);
 }
 
+static bool is_change(const struct counter_switch *which, uint64_t at)
+{
+    for (size_t i = 0; i < which->n_changes; i++)
+        if (which->changes[i] == at)
+            return true;
+    return false;
+}
+
+TEST(what_has_a_condition_leaves_two_values)
+{
+    struct symbols *symbols = fixture("stores");
+    struct counter_switch which[] = {{.word = 0xE0001000, .on = 1}, {.word = CYCCNT, .each = true}};
+    symbols_find_switches(symbols, which, 2);
+    assert_true(is_change(&which[0], address_of(symbols, "chosen_value")));
+    assert_true(is_change(&which[1], address_of(symbols, "chosen_place")));
+}
+
+/* A call where the ELF shows no code may do anything. */
+TEST(what_may_change_a_mask_is_found_in_what_runs)
+{
+    struct symbols *symbols = fixture("stores");
+    uint64_t at;
+    for (unsigned i = 1; i <= 12; i++) {
+        char label[16];
+        snprintf(label, sizeof label, "%s%u", i <= 8 ? "masks" : "keeps", i <= 8 ? i : i - 8);
+        const struct extent root = {.low = address_of(symbols, label)};
+        if (symbols_reach_may_mask(symbols, &root, 1, &at) != (i <= 8))
+            fail_msg("%s: %d", label, i > 8);
+        if (symbols_reach_is_open(symbols, &root) != (i == 6 || i == 7))
+            fail_msg("%s is%s open", label, i == 6 || i == 7 ? " not" : "");
+    }
+}
+
 /* --- writes that change a count ------------------------------------------------------------------------- */
 
 TEST(writes_that_change_the_count_are_told_from_others)
@@ -117,14 +150,6 @@ TEST(writes_that_change_the_count_are_told_from_others)
     assert_true(which[0].is_set); /* by the first ORR */
     assert_int_equal(which[1].n_changes, 1);
     assert_int_equal(which[1].changes[0], address_of(symbols, "change5"));
-}
-
-static bool is_change(const struct counter_switch *which, uint64_t at)
-{
-    for (size_t i = 0; i < which->n_changes; i++)
-        if (which->changes[i] == at)
-            return true;
-    return false;
 }
 
 TEST(a_base_that_no_constant_can_be_is_no_counter)
@@ -164,6 +189,7 @@ TEST(what_a_function_runs_is_followed_through_calls_and_jumps)
     assert_true(symbols_reach_is_open(symbols, &root));
     assert_false(symbols_reach_is_open(symbols, &(struct extent){.low = address_of(symbols, "calls_it")}));
     root.low = 0x12345678; /* no function */
+    assert_true(symbols_reach_is_open(symbols, &root));
     assert_false(symbols_reach(symbols, &root, 1, places, 2, &which));
     assert_false(symbols_reach(symbols, NULL, 0, places, 2, &which));
 }
