@@ -138,7 +138,7 @@ bool ticks_judge(struct session *session, const struct wrap_evidence_tick *tick,
                  struct wrap_evidence *evidence, struct error *error)
 {
     struct ticks_handlers handlers;
-    char text[256], why[192];
+    char text[256], why[192] = "";
     ticks_read(session, &handlers);
     if (!check_writers(session, &handlers, tick, &evidence->unproved, error))
         return false;

@@ -60,7 +60,7 @@ bool own_code_writes_inside(const struct session *session, const struct extent *
     return true;
 }
 
-/* Where its vectors are, and how many: the chip has so many lines, or its table so many words. */
+/* Where its vectors are, and how many: by the chip's lines, or less, as its table is shorter. */
 static bool find_vectors(struct session *session, uint64_t *table, size_t *n)
 {
     const struct core *core = &session->device.chosen->core;

@@ -481,7 +481,7 @@ struct constants {
         uint32_t known; /* as bits */
     } now;
     bool passed;       /* the instruction before does not lead here */
-    unsigned in_block; /* so many more have the condition of an IT */
+    unsigned in_block; /* instructions that have the condition of an IT, yet */
     struct landing {
         uint64_t at;
         struct constants_known known;
