@@ -52,6 +52,7 @@ struct wrap_evidence_tick {
     struct address variable;
     struct address pended; /* ticks to be added later (FreeRTOS, while its scheduler is suspended) */
     uint64_t each;         /* a tick increments the variable by this */
+    uint64_t each_at;      /* the word that has it; 0: a constant */
 };
 
 struct wrap_evidence {

@@ -322,14 +322,16 @@ bool counting_check_tick(const struct session *session, struct error *error)
 }
 
 /* The increment of the tick variable: ST's HAL keeps it in another variable. */
-static bool read_each(struct session *session, const char *name, uint64_t *each, struct error *error)
+static bool read_each(struct session *session, const char *name, struct wrap_evidence_tick *tick,
+                      struct error *error)
 {
     struct address at;
     struct deadline deadline = session_deadline(session);
-    *each = 1;
+    tick->each = 1;
     if (strcmp(name, "uwTick") != 0 || !counting_find_word(session, "uwTickFreq", &at))
         return true;
-    return ledger_read(session->device.ledger, at, each, &deadline, error);
+    tick->each_at = at.offset;
+    return ledger_read(session->device.ledger, at, &tick->each, &deadline, error);
 }
 
 /* While its scheduler is suspended, FreeRTOS counts ticks here and adds them to xTickCount later. Without
@@ -361,7 +363,7 @@ static bool take_tick(struct counting *counting, struct session *session, const 
         return error_set(error, ERROR_USAGE, "--tick belongs to SysTick, not to %s",
                          session->device.block->kind->name);
     if (!counting_check_tick(session, error) || !counting_find_word(session, name, &tick.variable) ||
-        !read_each(session, name, &tick.each, error) ||
+        !read_each(session, name, &tick, error) ||
         (strcmp(name, "xTickCount") == 0 && !find_pended(session, &tick.pended, error)))
         return false;
     return wrap_evidence_take_tick(&counting->evidence, &session->device, &tick, error) &&

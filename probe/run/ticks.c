@@ -5,10 +5,11 @@
 #include "base/values.h"
 #include "run/trial.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { VECTOR_SYSTICK = 15, VECTOR_INTERRUPT = 16, TICK_PLACES = 32 };
+enum { VECTOR_SYSTICK = 15, TICK_PLACES = 32 };
 
 /* What a Cortex-M's exceptions run. */
 struct ticks_handlers {
@@ -40,23 +41,59 @@ static bool ticks_refuse(struct session *session, uint64_t at, const char *who, 
                         session->request->tick, place, who);
 }
 
-/* False: another handler counts it, or SysTick's does not. *unknown: the code does not show who does. */
+/* Its priority, and whether it is enabled, may be others when it runs. */
+static bool has_other_handler(struct session *session, const struct ticks_handlers *handlers, uint64_t *at)
+{
+    for (size_t i = 0; i < handlers->n; i++) {
+        *at = handlers->at[i].low;
+        if (*at != handlers->systick.low && symbols_may_return(session->symbols, *at))
+            return true;
+    }
+    return false;
+}
+
+/* Whether SysTick's handler alone writes it while this is measured, and adds the same each time. FreeRTOS's
+ * xTaskIncrementTick adds to xPendedTicks in place of it, and xTaskResumeAll makes up for that. */
+static bool counts_periods(struct session *session, const struct ticks_handlers *handlers,
+                           const struct wrap_evidence_tick *tick, const uint64_t *places, size_t n)
+{
+    const struct symbols_addend addend = {.word = tick->variable.offset,
+                                          .size = tick->variable.size,
+                                          .by = tick->each,
+                                          .by_word = tick->each_at};
+    const struct extent *inside = &session->measured.inside;
+    bool is_rtos = tick->pended.size != 0;
+    size_t which = 0, counts = 0, its = 0;
+    uint64_t at;
+    for (size_t i = 0; i < n; i++) {
+        bool is_its = symbols_reach(session->symbols, &handlers->systick, 1, &places[i], 1, &which);
+        counts += is_its;
+        its = is_its ? i : its;
+        if ((!is_its || !is_rtos) && inside->low != 0 &&
+            symbols_reach(session->symbols, inside, 1, &places[i], 1, &which))
+            return false;
+    }
+    if (is_rtos)
+        return counts > 0;
+    if (counts != n && has_other_handler(session, handlers, &at)) /* which may switch to another task */
+        return false;
+    return counts == 1 && symbols_adds_once(session->symbols, handlers->systick.low, places[its], &addend);
+}
+
+/* False: another handler counts it. *unknown: the code does not show that SysTick's does. */
 static bool check_writers(struct session *session, const struct ticks_handlers *handlers,
                           const struct wrap_evidence_tick *tick, bool *unknown, struct error *error)
 {
     uint64_t places[TICK_PLACES];
-    size_t which = 0, n = symbols_stores_to(session->symbols, tick->variable.offset, places, TICK_PLACES);
-    n = n < TICK_PLACES ? n : TICK_PLACES;
+    size_t which = 0, all = symbols_stores_to(session->symbols, tick->variable.offset, places, TICK_PLACES);
+    size_t n = all < TICK_PLACES ? all : TICK_PLACES;
     for (size_t i = 0; i < handlers->n; i++)
         if (handlers->at[i].low != handlers->systick.low &&
             symbols_reach(session->symbols, &handlers->at[i], 1, places, n, &which))
             return ticks_refuse(session, places[which], "in the handler of another exception", error);
-    if (handlers->systick.low != 0 &&
-        symbols_reach(session->symbols, &handlers->systick, 1, places, n, &which))
-        return true;
-    *unknown =
-        n == 0 || handlers->systick.low == 0 || symbols_reach_is_open(session->symbols, &handlers->systick);
-    return *unknown || ticks_refuse(session, places[0], "and SysTick's handler does not", error);
+    *unknown = all > TICK_PLACES || handlers->systick.low == 0 ||
+               !counts_periods(session, handlers, tick, places, n);
+    return true;
 }
 
 /* --- what may lose one ---------------------------------------------------------------------------------- */
@@ -69,17 +106,6 @@ static bool takes_longer(struct symbols *symbols, uint64_t handler, uint64_t per
 {
     uint64_t longest = symbols_longest(symbols, handler);
     return longest > UINT32_MAX || (longest + OF_EXCEPTION) * CYCLES_OF_EACH >= period;
-}
-
-/* Its priority, and whether it is enabled, may be others when it runs. */
-static bool has_other_handler(struct session *session, const struct ticks_handlers *handlers, uint64_t *at)
-{
-    for (size_t i = 0; i < handlers->n; i++) {
-        *at = handlers->at[i].low;
-        if (*at != handlers->systick.low && symbols_may_return(session->symbols, *at))
-            return true;
-    }
-    return false;
 }
 
 /* Whether what the ranges run may stop SysTick or its interrupt, or take back a tick that waits. */
@@ -147,8 +173,9 @@ bool ticks_judge(struct session *session, const struct wrap_evidence_tick *tick,
     evidence->may_lose = evidence->unproved || why[0] != '\0';
     if (evidence->unproved)
         snprintf(text, sizeof text,
-                 "--tick %.64s proves nothing: the code does not show that SysTick's handler counts it",
-                 session->request->tick);
+                 "--tick %.64s proves nothing: the code does not show that SysTick's handler alone counts "
+                 "it, by %" PRIu64 " each time",
+                 session->request->tick, tick->each);
     else if (evidence->may_lose)
         snprintf(text, sizeof text, "%.150s: ticks may be lost, and totals by ticks are lower bounds", why);
     else

@@ -15,7 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_HANDLER = 2, FIRST_FAULT, VECTOR_SVC = 11, INTERRUPTS = 32 }; /* the NMI, faults, SVC */
+enum {
+    FIRST_HANDLER = 2,
+    FIRST_FAULT,
+    VECTOR_SVC = 11,
+    VECTOR_INTERRUPT = 16,
+    INTERRUPTS = 32
+}; /* the NMI, faults, SVC */
+enum { SEGMENTS = 32, TABLE_ALIGNED = 0x80 };
 
 static size_t places_of(const struct session *session, uint64_t *out)
 {
@@ -60,8 +67,34 @@ bool own_code_writes_inside(const struct session *session, const struct extent *
     return true;
 }
 
-/* Where its vectors are, and how many: by the chip's lines, or less, as its table is shorter. */
-static bool find_vectors(struct session *session, uint64_t *table, size_t *n)
+/* Where the ELF has, in a part that is constant, what the target shows at address 0: there flash is seen
+ * again, on many chips. 0: nowhere. */
+static uint64_t alias_of_0(struct session *session)
+{
+    struct step items[VECTOR_INTERRUPT];
+    uint64_t results[VECTOR_INTERRUPT];
+    struct steps list = {.items = items, .room = VECTOR_INTERRUPT};
+    struct segment segments[SEGMENTS];
+    struct deadline deadline = session_deadline(session);
+    struct error unread = {0};
+    uint8_t found[4 * VECTOR_INTERRUPT];
+    size_t n = symbols_segments(session->symbols, segments, SEGMENTS);
+    for (size_t i = 0; i < VECTOR_INTERRUPT; i++)
+        steps_add(&list, step_read(core_word(&session->device.chosen->core, 4 * i)));
+    if (!ledger_read_list(session->device.ledger, &list, results, &deadline, &unread))
+        return 0;
+    for (size_t i = 0; i < sizeof found; i++)
+        found[i] = (uint8_t)(results[i / 4] >> 8 * (i % 4));
+    for (size_t i = 0; i < n && i < SEGMENTS; i++)
+        for (size_t at = 0; at + sizeof found <= segments[i].size; at += TABLE_ALIGNED)
+            if (memcmp(segments[i].bytes + at, found, sizeof found) == 0)
+                return segments[i].address + at;
+    return 0;
+}
+
+/* Where its vectors are, and how many: by the chip's lines, or less, as its table is shorter. *until: the end
+ * of what the ELF shows as constant; 0: it may be written. */
+static bool find_vectors(struct session *session, uint64_t *table, size_t *n, uint64_t *until)
 {
     const struct core *core = &session->device.chosen->core;
     struct deadline deadline = session_deadline(session);
@@ -72,20 +105,24 @@ static bool find_vectors(struct session *session, uint64_t *table, size_t *n)
         !ledger_read(session->device.ledger, cortex_m_lines(core), &lines, &deadline, &unread))
         return false;
     *table &= ~UINT64_C(0x7F);
-    *n = 16 + INTERRUPTS * ((lines & 0xF) + 1);
+    *n = VECTOR_INTERRUPT + INTERRUPTS * ((lines & 0xF) + 1);
     *n = *n < OWN_CODE_VECTORS ? *n : OWN_CODE_VECTORS;
-    uint64_t until = session->symbols != NULL ? symbols_constant_until(session->symbols, *table) : 0;
-    if (until > *table && (until - *table) / 4 < *n)
-        *n = (size_t)(until - *table) / 4;
+    *until = session->symbols != NULL ? symbols_constant_until(session->symbols, *table) : 0;
+    if (*until == 0 && *table == 0 && session->symbols != NULL) {
+        uint64_t alias = alias_of_0(session);
+        *until = alias != 0 ? symbols_constant_until(session->symbols, alias) : 0;
+        *until -= *until > alias ? alias : *until;
+    }
+    if (*until > *table && (*until - *table) / 4 < *n)
+        *n = (size_t)(*until - *table) / 4;
     return true;
 }
 
 bool own_code_keeps_handlers(struct session *session)
 {
-    uint64_t table;
+    uint64_t table, until;
     size_t n;
-    return session->symbols != NULL && find_vectors(session, &table, &n) &&
-           symbols_constant_until(session->symbols, table) != 0;
+    return session->symbols != NULL && find_vectors(session, &table, &n, &until) && until != 0;
 }
 
 size_t own_code_handlers(struct session *session, struct extent *out, uint16_t *numbers)
@@ -93,11 +130,11 @@ size_t own_code_handlers(struct session *session, struct extent *out, uint16_t *
     const struct core *core = &session->device.chosen->core;
     struct deadline deadline = session_deadline(session);
     struct step items[OWN_CODE_VECTORS];
-    uint64_t results[OWN_CODE_VECTORS], table;
+    uint64_t results[OWN_CODE_VECTORS], table, until;
     struct steps list = {.items = items, .room = OWN_CODE_VECTORS};
     struct error unread = {0};
     size_t n = 0, all = 0;
-    if (!find_vectors(session, &table, &all))
+    if (!find_vectors(session, &table, &all, &until))
         return 0;
     for (size_t i = FIRST_HANDLER; i < all; i++)
         steps_add(&list, step_read(core_word(core, table + 4 * i)));

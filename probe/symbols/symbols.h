@@ -222,6 +222,16 @@ bool symbols_reach_is_open(struct symbols *symbols, const struct extent *range);
 /* Whether what they run may change PRIMASK to FAULTMASK or the stack, as where tasks are switched, or is
  * open; *at: the instruction. */
 bool symbols_reach_may_mask(struct symbols *symbols, const struct extent *ranges, size_t n, uint64_t *at);
+/* What is added to a word of `size` bytes: `by`, which the word at by_word has, or, if that is 0, a constant.
+ */
+struct symbols_addend {
+    uint64_t word, by, by_word;
+    uint32_t size;
+};
+/* Whether each call of a Cortex-M's function adds it by the store at `place`, once. False: it is not proved.
+ */
+bool symbols_adds_once(struct symbols *symbols, uint64_t function, uint64_t place,
+                       const struct symbols_addend *addend);
 enum { SYMBOLS_STOPS = 8 };
 /* Where to stop so that none of `places` is executed unseen: at those that are reached, if they are at most
  * `room` (at most SYMBOLS_STOPS), else at those instructions of the ranges themselves that are one of them or

@@ -67,6 +67,8 @@ KEEPING = {
                   + MASK % "cpsie i" + " }\n", "for (;; round_count++) { work(); other(); spin(100 + (round_count & 255)); }"),
     "default handlers": (COUNT + "void NMI_Handler(void) { for (;;) sink++; }\nvoid IRQ0_Handler(void) __attribute__((alias(\"NMI_Handler\")));\n"
                          "APART void work(void) { spin(4000); }\n", ""),
+    "with more before": ("APART void beside_it(void) { beside++; }\nvoid SysTick_Handler(void) { beside_it(); ticks = ticks + 1; turn++; }\n"
+                         "APART void work(void) { spin(4000); }\n", ""),
     "a callee of its handler": ("APART void count(void) { ticks++; }\nvoid SysTick_Handler(void) { count(); sink = 0; }\nAPART void work(void) { spin(4000); }\n", ""),
 }
 BY_THE_TICKS = ["around", "until the caller's callee", "from boot"]  # the region masks nothing: that its handler never ran shows it
@@ -100,29 +102,49 @@ def test_ticks_that_may_be_lost_are_bounds(way, name, tmp_path):
         assert "ticks may be lost" in result.lines[0]["note"], result.lines[0]
 
 
-@pytest.mark.parametrize("name", KEEPING)
-def test_ticks_of_a_table_that_the_elf_does_not_show_are_bounds(name, tmp_path):
-    """VTOR is 0, where flash is seen again: the program may write there, for all that the ELF says."""
-    _, hits = measured(tmp_path, "m4/swd", *KEEPING[name])
-    assert all(count <= true for count, true, bound in hits) and all(bound for _, _, bound in hits), hits
-
-
-@pytest.mark.parametrize("way, name", [("rp2040/swd", name) for name in KEEPING])
+@pytest.mark.parametrize("way, name", [(way, name) for way in WAYS for name in KEEPING])
 def test_ticks_that_none_can_be_lost_of_are_exact(way, name, tmp_path):
     result, hits = measured(tmp_path, way, *KEEPING[name])
     assert "ticks may be lost" not in result.lines[0].get("note", ""), result.lines[0]
     assert len(hits) == 12 and all(count == true and not bound for count, true, bound in hits), hits
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("parts", [
-    "void SysTick_Handler(void) { beside++; }\nAPART void timer(void) { if (++turn >= 4) { turn = 0; ticks++; } }\n"
-    "APART void work(void) { spin(220); timer(); spin(220); }\n",
-    COUNT + "void SVC_Handler(void) { ticks++; }\nAPART void work(void) { spin(220); __asm volatile(\"svc 0\"); }\n"])
-def test_a_variable_that_another_one_counts_is_refused(way, parts, tmp_path):
-    with own_place(tmp_path, way, program(parts, ""), clock=12000000) as place:
+def test_a_variable_that_another_handler_counts_is_refused(tmp_path):
+    parts = COUNT + "void SVC_Handler(void) { ticks++; }\nAPART void work(void) { spin(220); __asm volatile(\"svc 0\"); }\n"
+    with own_place(tmp_path, "m4/swd", program(parts, ""), clock=12000000) as place:
         result = place.run("--counter", "systick", "delta", "work", "-r", 5, "--tick", "ticks")
     assert result.code == 2 and "does not count SysTick's periods" in unfolded(result.err), result.out + result.err
+
+
+WORK = "APART void work(void) { spin(4000); }\n"
+NOT_COUNTING = {
+    "a thread": "void SysTick_Handler(void) { beside++; }\nAPART void timer(void) { if (++turn >= 4) { turn = 0; ticks++; } }\n"
+                "APART void work(void) { spin(220); timer(); spin(220); }\n",
+    "each tenth": "void SysTick_Handler(void) { if (++beside == 10) { beside = 0; ticks++; } }\n" + WORK,
+    "two at once": "void SysTick_Handler(void) { ticks += 2; }\n" + WORK,
+    "twice": "APART void count(void) { ticks++; }\nvoid SysTick_Handler(void) { count(); count(); }\n" + WORK,
+    "in a loop": "void SysTick_Handler(void) { uint32_t i = 3; do ticks++; while (--i); }\n" + WORK,
+    "unless a flag": "void SysTick_Handler(void) { if (turn == 0) ticks++; }\nAPART void work(void) { turn = 1; spin(4000); turn = 0; }\n",
+    "the region, too": COUNT + "APART void work(void) { spin(2000); ticks += 2; spin(2000); }\n",
+    "set back": COUNT + "APART void work(void) { ticks = 1; spin(4000); }\n",
+    "by a condition": "void SysTick_Handler(void) { __asm volatile(\"cmp %0, #0\\n it eq\\n addeq %1, #1\" : : \"r\"(beside), \"r\"(turn)); ticks += turn; }\n" + WORK,
+    "less one": "void SysTick_Handler(void) { ticks--; }\n" + WORK,
+    "a half": "void SysTick_Handler(void) { *(volatile uint16_t *)&ticks += 1; }\n" + WORK,
+}
+
+
+@pytest.mark.parametrize("way, name", [(way, name) for way in WAYS for name in NOT_COUNTING if way[0] == "m" or name != "by a condition"])
+def test_a_variable_that_does_not_count_periods_proves_nothing(way, name, tmp_path):
+    with own_place(tmp_path, way, program(NOT_COUNTING[name], ""), clock=12000000) as place:
+        place.board.watch(place.symbol("work"))
+        result = place.run("--counter", "systick", "delta", "work", "-j", "-r", 12, "--tick", "ticks", "--timeout", "5s")
+        if result.code == 2:  # it does not go up, or down
+            assert "tick variable" in result.err, result.err
+            return
+        assert result.code == 0 and "proves nothing" in result.lines[0]["note"], result.out + result.err
+        true = [passage.cycles for passage in passages(place.board.log(), place.symbol("work"), returned)]
+    hits = [(line["values"]["CPU_CYCLES"], "at_least" in line) for line in result.lines if line["type"] == "hit"]
+    assert hits and all(count == is_true or (bound and count <= is_true) for (count, bound), is_true in zip(hits, true[-len(hits):])), (hits, true)
 
 
 @pytest.mark.parametrize("way", WAYS)
