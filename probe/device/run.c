@@ -298,6 +298,33 @@ bool run_read_register(struct ledger *ledger, const struct core *core, enum core
     return true;
 }
 
+bool run_look(struct ledger *ledger, const struct core *core, const struct steps *list, uint64_t *results,
+              const struct deadline *deadline, struct error *error)
+{
+    enum { AT_ONCE = 8, ROOM = 512 };
+    uint64_t status, state = 0;
+    if (!ledger_read(ledger, core_status_register(core), &status, deadline, error) ||
+        (core_unreadable(core, status) == NULL &&
+         !run_read_register(ledger, core, CORE_STATUS, &state, deadline, error)))
+        return false;
+    const char *hindrance = core_hindrance(core, status, state);
+    if (hindrance != NULL)
+        return error_set(error, ERROR_STATE, "the core cannot show its memory: %s", hindrance);
+    for (size_t done = 0, some; done < list->n; done += some) {
+        struct step items[ROOM];
+        uint64_t values[ROOM];
+        size_t at[AT_ONCE];
+        struct steps reads = {.items = items, .room = ROOM};
+        some = list->n - done < AT_ONCE ? list->n - done : AT_ONCE;
+        core_add_accesses(core, &reads, status, list->items + done, some, at);
+        if (!run_list(ledger, core, &reads, values, deadline, error))
+            return false;
+        for (size_t i = 0; i < some; i++)
+            results[done + i] = core_register_value(core, CORE_R0, values, at[i]);
+    }
+    return true;
+}
+
 bool run_allow(struct ledger *ledger, const struct steps *list, struct error *error)
 {
     for (size_t i = 0; i < list->n; i++)

@@ -58,6 +58,9 @@ bool run_add(struct ledger *ledger, const struct core *core, void (*add)(const s
              const struct deadline *deadline, struct error *error);
 bool run_read_register(struct ledger *ledger, const struct core *core, enum core_register which,
                        uint64_t *out, const struct deadline *deadline, struct error *error);
+/* A list of reads of words of memory, as the halted core sees them. ERROR_STATE: it cannot show them now. */
+bool run_look(struct ledger *ledger, const struct core *core, const struct steps *list, uint64_t *results,
+              const struct deadline *deadline, struct error *error);
 /* Code was written at `address`: the core drops what its caches have of it. */
 bool run_code_changed(struct ledger *ledger, const struct core *core, uint64_t address,
                       const struct deadline *deadline, struct error *error);

@@ -716,12 +716,19 @@ void progress_add(struct progress *progress, enum progress_kind kind)
     progress->looked_us = now_us;
 }
 
-bool engine_prove(struct engine *engine, const struct region *region, struct error *error)
+bool engine_is_to_prove(const struct engine *engine, const struct region *region, bool at_end)
 {
-    if (engine->prove != NULL && !engine->prove(engine->prove_context, region, error))
-        return false;
-    engine->prove = NULL;
-    return true;
+    bool is_place = !at_end || (!region->to_return && region->end != region->start);
+    return is_place && engine->prove != NULL && !engine->is_proved[at_end];
+}
+
+bool engine_prove(struct engine *engine, const struct region *region, bool at_end, struct error *error)
+{
+    if (!engine_is_to_prove(engine, region, at_end))
+        return true;
+    uint64_t place = at_end ? region->end : region->start;
+    engine->is_proved[at_end] = engine->prove(engine->prove_context, place, error);
+    return engine->is_proved[at_end];
 }
 
 int64_t engine_patience_ms(const struct engine_request *request, bool under_way)

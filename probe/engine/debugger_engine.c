@@ -269,7 +269,8 @@ static bool engine_read_words(struct debugger_engine *self, struct error *error)
 static bool debugger_engine_deliver(struct debugger_engine *self, struct error *error)
 {
     bool reset = false;
-    if (!debuggee_read_counters(self, self->hit.to, NULL, &reset, error) || !engine_read_words(self, error))
+    if (!debuggee_read_counters(self, self->hit.to, NULL, &reset, error) || !engine_read_words(self, error) ||
+        !engine_prove(&self->engine, &self->region, true, error))
         return false;
     if (reset)
         return error_reset(error);
@@ -316,7 +317,7 @@ static bool debugger_engine_reach_start(struct debugger_engine *self, bool *inne
     self->at_start = false;
     if (!debuggee_confirm_stop(self, self->region.start, error) ||
         !device_check_remote(self->device, &self->stop, error) ||
-        !engine_prove(&self->engine, &self->region, error))
+        !engine_prove(&self->engine, &self->region, false, error))
         return false;
     snprintf(self->thread, sizeof self->thread, "%s", self->stop.thread);
     if (self->region.in_function)

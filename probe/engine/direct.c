@@ -242,6 +242,12 @@ static enum batch batch_from(const struct direct_engine *self, enum segment from
                                                                                                : self->batch;
 }
 
+/* The core stays halted at the end of a hit. */
+static bool is_inspected(const struct direct_engine *self)
+{
+    return self->hits.sink->ended != NULL || engine_is_to_prove(&self->engine, &self->region, true);
+}
+
 /* If hits are rare, each checks for resets; otherwise the first one of some lists and the very last one do.
  * If more lists follow, this one leaves the core halted at its end: then one packet resumes the core and
  * waits for the next start. */
@@ -251,8 +257,7 @@ static void plan_hits(struct direct_engine *self, enum segment from, unsigned re
     bool round = direct_is_round(self), fast = batch == BATCH_FAST;
     bool later = fast && !round && rehits == 0 && hits_left(self) > HIT_RESULTS_ROOM && can_look_later(self);
     bool keeps = keeps_end(self);
-    /* Each hit is inspected at its end */
-    bool stays = self->hits.sink->ended != NULL || (keeps && hits_left(self) <= 1);
+    bool stays = is_inspected(self) || (keeps && hits_left(self) <= 1);
     if (!later)
         self->looked_us = deadline_now_us();
     self->batch = BATCH_FAST;
@@ -280,10 +285,11 @@ static bool show_end(struct direct_engine *self, struct error *error)
 {
     const struct engine_sink *sink = self->hits.sink;
     bool enough = self->hits.enough;
-    if (sink->ended == NULL)
+    if (!is_inspected(self))
         return true;
     self->hits.enough = false; /* it would cut short the lists that read */
-    bool ok = sink->ended(sink->context, error);
+    bool ok = engine_prove(&self->engine, &self->region, true, error) &&
+              (sink->ended == NULL || sink->ended(sink->context, error));
     self->hits.enough = enough;
     progress_note(&self->progress);
     return ok;
@@ -626,13 +632,14 @@ static bool look_at_start(struct direct_engine *self, enum segment *from, bool *
     bool spare = by_core && !is_framed(self) && !self->spare_read && direct_has_spare(self);
     bool mode = self->core->processes && self->region.process.which == PROCESS_NOT_SAID;
     *again = false;
-    bool prove = self->engine.prove != NULL;
+    bool prove = engine_is_to_prove(&self->engine, &self->region, false);
     if (*from > SEGMENT_ENTRY || (!mode && !frame && !spare && !prove))
         return true;
     if (*from == SEGMENT_AT_START && !direct_reach_start(self, error))
         return false;
     *from = SEGMENT_ENTRY;
-    if (!engine_prove(&self->engine, &self->region, error) || (mode && !direct_check_mode(self, error)))
+    if (!engine_prove(&self->engine, &self->region, false, error) ||
+        (mode && !direct_check_mode(self, error)))
         return false;
     if (spare)
         return direct_find_spare(self, error);

@@ -287,13 +287,14 @@ struct engine_ops {
 struct engine {
     const struct engine_ops *ops;
     struct hit_budget budget; /* may be set before each call of run */
-    /* Whether what is measured is the ELF's, at the first stop at its start, for reads; NULL: it is. */
-    bool (*prove)(void *context, const struct region *, struct error *);
+    /* Whether the code around a place is the ELF's, at the first stop there, for reads; NULL: it is. */
+    bool (*prove)(void *context, uint64_t place, struct error *);
     void *prove_context;
-    bool keeps_end;   /* the direct engine leaves a core that was found halted at the end of the last hit */
-    uint64_t resumes; /* so far, single steps with them: before each the core was halted */
-    bool holds_core;  /* after a run: it is still halted at the last end */
-    bool saw_sleep;   /* the core, at any wait */
+    bool is_proved[2]; /* the start, and the end */
+    bool keeps_end;    /* the direct engine leaves a core that was found halted at the end of the last hit */
+    uint64_t resumes;  /* so far, single steps with them: before each the core was halted */
+    bool holds_core;   /* after a run: it is still halted at the last end */
+    bool saw_sleep;    /* the core, at any wait */
     uint64_t stopped_at; /* after ERROR_FOREIGN_STOP and ERROR_RESET */
     /* After a run: the hit that had begun, and had not ended; NULL: none. With `reached` its `to` has the
      * counters' last values. */
@@ -305,10 +306,12 @@ struct engine {
     char doubt[DOUBT_ROOM];
 };
 
-bool engine_prove(struct engine *engine, const struct region *region, struct error *error);
 extern const char engine_name_end[]; /* advice */
 /* Always false: `what` returns by the ERET there, and not to LR. */
 bool engine_refuse_eret(const char *what, uint64_t eret, struct error *error);
+/* The core is halted at the start, or at the end of the first hit. */
+bool engine_prove(struct engine *engine, const struct region *region, bool at_end, struct error *error);
+bool engine_is_to_prove(const struct engine *engine, const struct region *region, bool at_end);
 
 /* The direct engine: by the core's own debug registers, many hits in a list, each stop proved before the core
  * is resumed from it. The device must outlive the engine. NULL: out of memory. */

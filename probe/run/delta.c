@@ -373,7 +373,7 @@ bool delta_run_measure(struct delta_run *run, struct error *error)
 bool delta_run_has_result(const struct delta_run *run, const struct error *why)
 {
     const struct summary *summary = &run->summary;
-    return summary->n > 0 &&
+    return summary->n > 0 && program_is_proved(run->session, &run->named.region) &&
            (why->kind == ERROR_NONE ||
             (summary->hits > 0 && why->kind != ERROR_NO_COUNTER && why->kind != ERROR_WRITTEN));
 }

@@ -90,7 +90,7 @@ static void keep_doubts(struct pc_samples *self)
 {
     if (self->session.elf.may_be_other)
         pc_samples_keep(self, PROGRAM_SLEPT);
-    if (self->session.elf.unseen != NULL)
+    if (self->session.elf.unseen[0] != '\0')
         pc_samples_keep(self, self->session.elf.unseen);
     if (self->session.elf.differs)
         pc_samples_keep(self, "code differs from the ELF in places: names there may be wrong");

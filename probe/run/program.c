@@ -2,6 +2,8 @@
 #include "run/program.h"
 
 #include "base/log.h"
+#include "base/values.h"
+#include "device/run.h"
 #include "links/ledger.h"
 #include "run/elf_files.h"
 #include "run/engine_use.h"
@@ -363,6 +365,7 @@ struct elf_check {
     bool differs[2 * ELF_CODE];
     size_t n_code, n_all;
     uint64_t code_bytes;
+    bool is_quick; /* one of many: only copied code is compared, if possible later */
     struct elf_found found;
     struct error first; /* of the code that differs, where the command may go on; ERROR_NONE: none */
 };
@@ -441,8 +444,8 @@ static void elf_check_tell(struct elf_check *check)
 {
     struct session *session = check->session;
     const char *at = strstr(check->first.text, "at 0x");
-    session->elf.differs = check->first.kind != ERROR_NONE;
-    if (session->elf.differs)
+    session->elf.differs = session->elf.differs || check->first.kind != ERROR_NONE;
+    if (check->first.kind != ERROR_NONE)
         request_note(session->request, "code differs from the ELF, first %s; %s", at != NULL ? at : "",
                      session->elf.same_build ? "its build ID is in place: something changed it"
                                              : "most is the same: the program may have changed it");
@@ -466,13 +469,11 @@ static bool check_more_code(struct elf_check *check, struct error *error)
                                               check->found.other_at);
 }
 
-static const char program_unseen[] = "no code could be compared: " PROGRAM_NOT_KNOWN;
-
-static void tell_unseen(struct session *session, const char *what, uint64_t address)
+/* For the results. */
+static void keep_unseen(struct session *session, uint64_t address, const char *what)
 {
-    session->elf.unseen = program_unseen;
-    request_note(session->request, "%s0x%08" PRIX64 " cannot be read back: " PROGRAM_NOT_KNOWN, what,
-                 address);
+    snprintf(session->elf.unseen, sizeof session->elf.unseen, "the ELF's code at 0x%08" PRIX64 " %s", address,
+             what);
 }
 
 /* Other errors end the check. */
@@ -495,6 +496,8 @@ static bool elf_check_same(struct elf_check *check, const struct segment *part, 
     return true;
 }
 
+static const char unread_code[] = "cannot be read back: it is not compared";
+
 /* What a part that the program copies shows: it is where it runs, where it is loaded, or not this ELF's. */
 enum copied { COPIED_RUNS, COPIED_LOADED, COPIED_OTHER, COPIED_UNREAD, COPIED_FAILED };
 
@@ -507,8 +510,10 @@ static enum copied look_for_copied(struct elf_check *check, const struct segment
     if (elf_check_same(check, &run, pieces, &there))
         return COPIED_RUNS;
     *is_read = there.kind == ERROR_ELF_MISMATCH;
-    if (is_compared(&there) && loaded->apart != 0 && elf_check_same(check, loaded, pieces, &source))
+    if (is_compared(&there) && loaded->apart != 0 && elf_check_same(check, loaded, pieces, &source)) {
+        error_copy(why, &there);
         return COPIED_LOADED;
+    }
     bool differs = source.kind == ERROR_ELF_MISMATCH;
     error_copy(why,
                is_compared(&there) && (differs || !is_compared(&source)) && !*is_read ? &source : &there);
@@ -530,14 +535,16 @@ static bool check_copied(struct elf_check *check, const struct segment *loaded, 
     case COPIED_RUNS:
         return true;
     case COPIED_LOADED:
-        session->elf.differs = true;
+        session->elf.differs = session->elf.differs || is_read;
         request_note(
-            session->request, "the ELF's code of 0x%08" PRIX64 " is loaded, at 0x%08" PRIX64 ", and %s: %s",
+            session->request, "the ELF's code of 0x%08" PRIX64 " is loaded, at 0x%08" PRIX64 ", and %s: %s%s",
             run.address, loaded->address, is_read ? "not where it runs" : "cannot be read where it runs",
-            is_read ? "it is not copied yet, or something changed it" : "only the load image is compared");
+            is_read ? "it is not copied yet, or something changed it" : "only the load image is compared",
+            is_read ? elf_check_cached(session) : "");
         return true;
     case COPIED_UNREAD:
-        tell_unseen(session, "the ELF's code at ", run.address);
+        keep_unseen(session, run.address, unread_code);
+        request_note(session->request, "%s", session->elf.unseen);
         return true;
     case COPIED_OTHER:
         if (session->elf.same_build || loaded->apart == 0)
@@ -557,11 +564,6 @@ static bool check_all_copied(struct elf_check *check, struct error *error)
     for (size_t i = 0; i < n; i++)
         if (!check_copied(check, &copied[i], error))
             return false;
-    if (!check->found.has_code && !session->elf.same_build && !session->elf.may_be_other &&
-        session->elf.unseen == NULL) {
-        session->elf.unseen = program_unseen;
-        request_note(session->request, "%s", program_unseen);
-    }
     return true;
 }
 
@@ -578,15 +580,20 @@ static bool check_memory(struct session *session, struct error *error)
     bool ok = first == 0 || check_build(&check, &parts[0], error);
     for (size_t i = first; ok && i < n; i++)
         ok = check_part(&check, &parts[i], ELF_PIECES, error);
+    ok = ok && check_all_copied(&check, error);
     if (ok && check.found.others > 0 && !session->elf.same_build)
         ok = check_more_code(&check, error);
-    ok = ok && check_all_copied(&check, error);
     if (!ok) {
         name_builds(session, parts, n, error);
         find_moved(session, error);
         return false;
     }
     elf_check_tell(&check);
+    if (check.found.has_code || session->elf.same_build || session->elf.may_be_other)
+        return true;
+    snprintf(session->elf.unseen, sizeof session->elf.unseen,
+             "no code could be compared: " PROGRAM_NOT_KNOWN);
+    request_note(session->request, "%s", session->elf.unseen);
     return true;
 }
 
@@ -652,19 +659,65 @@ static bool function_differs(struct session *session, const struct extent *code,
     return true;
 }
 
-/* It is compared once more when the core stops at its start. */
+/* Without a breakpoint instruction, which the program would overwrite. */
+static bool may_stop_there(const struct session *session, const struct extent *code)
+{
+    return session->may_stop && !session->request->no_halt &&
+           core_can_compare(&session->device.chosen->core, code->low);
+}
+
+/* It is compared when the core first stops in it. */
 static bool check_later(struct session *session, const struct extent *code, struct error *error)
 {
-    const struct core *core = &session->device.chosen->core;
+    struct extent *more =
+        array_grow(session->elf.late, session->elf.n_late + 1, &session->elf.late_room, sizeof *more);
+    if (more == NULL)
+        return error_memory(error);
+    session->elf.late = more;
+    more[session->elf.n_late++] = *code;
+    return true;
+}
+
+/* Some of what is copied with a function is there. */
+static bool is_part_copied(struct session *session, const struct extent *code)
+{
+    struct segment copied[ELF_CODE];
+    size_t n = symbols_copied(session->symbols, copied, ELF_CODE), same = 0, all = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct segment ignored;
+        const struct segment run = elf_memory_run(session, &copied[i]);
+        for (size_t k = 0; find_in(&copied[i], 1, code, &ignored) && k < ELF_PIECES; k++) {
+            const struct segment piece = elf_memory_piece(&run, k, ELF_PIECES);
+            struct elf_words words;
+            struct error unread = {0};
+            if (!elf_memory_read(session, awake_look, &piece, &words, &unread))
+                return false;
+            for (size_t w = 0; w < words.n; w++) {
+                uint32_t in_file;
+                memcpy(&in_file, piece.bytes + words.skip + 4 * w, sizeof in_file);
+                all += in_file != 0;
+                same += in_file != 0 && in_file == words.at[w];
+            }
+        }
+    }
+    return same > all / SMALL_PART;
+}
+
+/* It is loaded, and other code is where it runs. */
+static bool check_not_copied(struct session *session, const struct extent *code, struct error *why,
+                             struct error *error)
+{
     char place[256];
     session_place(session, code->low, place, sizeof place);
-    bool is_stopped = session->may_stop && !session->request->no_halt;
-    if (!is_stopped || !core_can_compare(core, code->low) || session->elf.n_late == ELF_LATE)
-        return error_advise(error, ERROR_ELF_MISMATCH, "Begin when the program has copied it.",
-                            "the code of %.120s is loaded, and not yet where it runs%s", place,
-                            is_stopped ? ": a breakpoint instruction there would be overwritten" : "");
-    session->elf.late[session->elf.n_late++] = *code;
-    return true;
+    if (may_stop_there(session, code))
+        return check_later(session, code, error);
+    if (is_part_copied(session, code))
+        return function_differs(session, code, why, error);
+    return error_advise(error, ERROR_ELF_MISMATCH, "Begin when the program has copied it.",
+                        "the code of %.120s is loaded, and not where it runs: it is not copied yet%s, or "
+                        "something changed it",
+                        place,
+                        session->request->no_halt ? "" : " (which would overwrite a breakpoint instruction)");
 }
 
 static bool check_copied_function(struct elf_check *check, const struct extent *code,
@@ -677,12 +730,14 @@ static bool check_copied_function(struct elf_check *check, const struct extent *
     case COPIED_RUNS:
         return !resets || check_later(session, code, error);
     case COPIED_LOADED:
-        if (is_read || resets)
+        if (resets)
             return check_later(session, code, error);
-        session->elf.unseen = program_unseen;
+        if (is_read)
+            return check_not_copied(session, code, &why, error);
+        keep_unseen(session, code->low, "cannot be read where it runs: only its load image is compared");
         return true;
     case COPIED_UNREAD:
-        tell_unseen(session, "what is measured, at ", code->low);
+        keep_unseen(session, code->low, unread_code);
         return true;
     case COPIED_OTHER:
     case COPIED_FAILED:
@@ -694,10 +749,15 @@ static bool check_copied_function(struct elf_check *check, const struct extent *
 static bool check_function(struct elf_check *check, const struct extent *code, struct error *error)
 {
     struct segment part;
-    if (!find_loaded(check->session, code, &part))
-        return !find_copied(check->session, code, &part) || check_copied_function(check, code, &part, error);
+    if (!find_loaded(check->session, code, &part)) {
+        if (!find_copied(check->session, code, &part))
+            return true;
+        return check->is_quick && may_stop_there(check->session, code)
+                   ? check_later(check->session, code, error)
+                   : check_copied_function(check, code, &part, error);
+    }
     size_t pieces = function_pieces(&part);
-    for (size_t k = 0; k < pieces; k++) {
+    for (size_t k = 0; k < pieces && !check->is_quick; k++) {
         struct segment piece = elf_memory_piece(&part, k, pieces);
         struct error why = {0};
         if (!check_piece(check->session, &piece, &check->found, &why))
@@ -706,6 +766,7 @@ static bool check_function(struct elf_check *check, const struct extent *code, s
     return true;
 }
 
+/* Of a halted core. */
 static bool read_halted(struct device *device, const struct core *core, const struct steps *list,
                         uint64_t *results, bool *asleep, const struct deadline *deadline, struct error *error)
 {
@@ -714,7 +775,34 @@ static bool read_halted(struct device *device, const struct core *core, const st
     return ledger_run(device->ledger, list, results, deadline, error);
 }
 
-/* The core is halted at a start of what is measured: by then it is copied. */
+static bool read_by_halted(struct device *device, const struct core *core, const struct steps *list,
+                           uint64_t *results, bool *asleep, const struct deadline *deadline,
+                           struct error *error)
+{
+    *asleep = false;
+    return run_look(device->ledger, core, list, results, deadline, error);
+}
+
+static bool compare_stopped(struct session *session, const struct segment *piece, struct error *error)
+{
+    struct elf_words words;
+    struct error by_core = {0};
+    if (elf_memory_read(session, read_halted, piece, &words, error) &&
+        elf_memory_compare(session, piece, &words, NULL, error))
+        return true;
+    if (!is_compared(error) || !may_see_more(session))
+        return false;
+    if (elf_memory_read(session, read_by_halted, piece, &words, &by_core) &&
+        elf_memory_compare(session, piece, &words, NULL, &by_core)) {
+        error_clear(error);
+        return true;
+    }
+    if (stops_there(by_core.kind))
+        return error_replace(error, &by_core);
+    return error_add(error, &by_core);
+}
+
+/* The core is halted in what is measured: by then it is copied. */
 static bool prove_late(struct session *session, const struct extent *code, struct error *error)
 {
     struct segment loaded;
@@ -725,28 +813,40 @@ static bool prove_late(struct session *session, const struct extent *code, struc
     size_t pieces = function_pieces(&run);
     for (size_t k = 0; k < pieces; k++) {
         struct segment piece = elf_memory_piece(&run, k, pieces);
-        struct elf_words words;
-        if (!elf_memory_read(session, read_halted, &piece, &words, &why) ||
-            !elf_memory_compare(session, &piece, &words, NULL, &why))
-            return function_differs(session, code, &why, error);
+        if (compare_stopped(session, &piece, &why))
+            continue;
+        if (is_compared(&why)) /* so is what cannot be read even now: the error of this code alone */
+            why.kind = ERROR_ELF_MISMATCH;
+        return function_differs(session, code, &why, error);
     }
     return true;
 }
 
-bool program_prove(void *context, const struct region *region, struct error *error)
+static bool is_around(const struct extent *code, uint64_t place)
+{
+    return place >= code->low && place < code->high;
+}
+
+bool program_prove(void *context, uint64_t place, struct error *error)
 {
     struct session *session = context;
     size_t kept = 0;
-    for (size_t i = 0; i < session->elf.n_late; i++) {
-        const struct extent code = session->elf.late[i];
-        bool its = (region->start >= code.low && region->start < code.high) ||
-                   (!region->to_return && region->end >= code.low && region->end < code.high);
-        if (!its)
-            session->elf.late[kept++] = code;
-        else if (!prove_late(session, &code, error))
+    for (size_t i = 0; i < session->elf.n_late; i++)
+        if (is_around(&session->elf.late[i], place) && !prove_late(session, &session->elf.late[i], error))
             return false;
-    }
+    for (size_t i = 0; i < session->elf.n_late; i++)
+        if (!is_around(&session->elf.late[i], place))
+            session->elf.late[kept++] = session->elf.late[i];
     session->elf.n_late = kept;
+    return true;
+}
+
+bool program_is_proved(const struct session *session, const struct region *region)
+{
+    for (size_t i = 0; i < session->elf.n_late; i++)
+        if (is_around(&session->elf.late[i], region->start) ||
+            (!region->to_return && is_around(&session->elf.late[i], region->end)))
+            return false;
     return true;
 }
 
@@ -758,9 +858,10 @@ bool program_check_places(const struct session *session, const struct named_regi
             session_check_address(session, named->end.address, named->end.name, error));
 }
 
-bool program_check_region(struct session *session, const struct named_region *named, struct error *error)
+static bool check_region(struct session *session, const struct named_region *named, bool is_quick,
+                         struct error *error)
 {
-    struct elf_check check = {.session = session};
+    struct elf_check check = {.session = session, .is_quick = is_quick};
     struct error after = {0};
     const struct extent start = {named->start.low, named->start.high},
                         end = {named->end.low, named->end.high};
@@ -771,6 +872,16 @@ bool program_check_region(struct session *session, const struct named_region *na
     bool same = check_function(&check, &start, error) &&
                 (named->region.to_return || end.low == start.low || check_function(&check, &end, error));
     return let_go(session, &after) ? same : error_add(error, &after);
+}
+
+bool program_check_region(struct session *session, const struct named_region *named, struct error *error)
+{
+    return check_region(session, named, false, error);
+}
+
+bool program_check_copied(struct session *session, const struct named_region *named, struct error *error)
+{
+    return check_region(session, named, true, error);
 }
 
 /* ---- program */

@@ -25,7 +25,11 @@ bool program_open_target(struct session *session, struct error *error);
 bool program_check_places(const struct session *session, const struct named_region *named,
                           struct error *error);
 /* After that: the same of the functions of a region, whole. What the program has yet to copy is compared when
- * the core first stops at the start. */
+ * the core first stops in it. */
 bool program_check_region(struct session *session, const struct named_region *named, struct error *error);
+/* Of one of many regions: only of what the program copies. */
+bool program_check_copied(struct session *session, const struct named_region *named, struct error *error);
 /* So, as engine.prove. */
-bool program_prove(void *session, const struct region *region, struct error *error);
+bool program_prove(void *session, uint64_t place, struct error *error);
+/* False: it has no result, as something of it is still to be compared. */
+bool program_is_proved(const struct session *session, const struct region *region);

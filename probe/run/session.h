@@ -20,8 +20,6 @@ enum { ELF_PATH = 512 };
 struct journal_head;
 struct named_region;
 
-enum { ELF_LATE = 16 };
-
 struct session {
     const struct request *request;
     const struct surroundings *around;
@@ -40,15 +38,15 @@ struct session {
     bool lends_symbols;      /* another owner closes them */
     bool stop_named;         /* the error says where another one has halted the core */
     struct {
-        char found[ELF_PATH];         /* the file that was not named; "" */
-        bool by_core;                 /* memory is read as the core sees it */
-        bool shown_in_sleep;          /* memory of the sleeping core was right */
-        bool may_be_other;            /* what it shows in sleep is not this ELF, which a note says */
-        bool differs;                 /* some of its code is another on the target */
-        bool same_build;              /* its build ID is in place */
-        const char *unseen;           /* why it is not known whether its code is there; NULL: it is known */
-        struct extent late[ELF_LATE]; /* functions to compare when the core stops at their start */
-        size_t n_late;
+        char found[ELF_PATH]; /* the file that was not named; "" */
+        bool by_core;         /* memory is read as the core sees it */
+        bool shown_in_sleep;  /* memory of the sleeping core was right */
+        bool may_be_other;    /* what it shows in sleep is not this ELF, which a note says */
+        bool differs;         /* some of its code is another on the target */
+        bool same_build;      /* its build ID is in place */
+        char unseen[128];     /* what of its code could not be compared; "": nothing */
+        struct extent *late;  /* functions to compare when the core first stops in them */
+        size_t n_late, late_room;
     } elf;
     struct {
         struct named_region *region; /* NULL: not a region */

@@ -291,8 +291,7 @@ void session_conditions(struct session *session, const struct clock *clock, stru
         snprintf(out->build_id, sizeof out->build_id, "%s", symbols_build_id(session->symbols));
     }
     char notes[REGION_NOTES];
-    if (session->elf.unseen != NULL)
-        conditions_add_note(out, session->elf.unseen);
+    conditions_add_note(out, session->elf.unseen);
     if (session->measured.region == NULL)
         return;
     session->measured.may_sleep = region_notes(session, session->measured.region, notes);

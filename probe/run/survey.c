@@ -173,7 +173,7 @@ static void limit_time(struct survey_run *run)
     turns->hot_us = is_short ? turns->for_us : turns->for_us / 2;
 }
 
-/* Before anything is changed; the code of many, as many as take little time. */
+/* Before anything is changed; the code of as many as take little time, and all that is copied. */
 static bool check_codes(struct survey_run *run, struct error *error)
 {
     enum { MOST = 64 };
@@ -181,7 +181,7 @@ static bool check_codes(struct survey_run *run, struct error *error)
         struct survey_region *one = &run->regions.at[i];
         struct error why = {0};
         if (one->refused || (i < MOST ? program_check_region(run->session, &one->named, &why)
-                                      : program_check_places(run->session, &one->named, &why)))
+                                      : program_check_copied(run->session, &one->named, &why)))
             continue;
         if (why.kind != ERROR_ELF_MISMATCH)
             return error_copy(error, &why);

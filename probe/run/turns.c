@@ -8,6 +8,7 @@
 #include "profile/shares.h"
 #include "report/number.h"
 #include "run/engine_use.h"
+#include "run/program.h"
 
 #include <fnmatch.h>
 #include <stdio.h>
@@ -438,7 +439,8 @@ static void on_look(void *context, enum engine_wait wait)
 static bool is_its_own(enum error_kind kind)
 {
     return kind == ERROR_STATE || kind == ERROR_ADDRESS || kind == ERROR_NO_COMPARATOR ||
-           kind == ERROR_USAGE || kind == ERROR_END || kind == ERROR_START || kind == ERROR_WRITER_SOUGHT;
+           kind == ERROR_USAGE || kind == ERROR_END || kind == ERROR_START || kind == ERROR_WRITER_SOUGHT ||
+           kind == ERROR_ELF_MISMATCH;
 }
 
 static bool begin_region(struct turns *turns, struct survey_region *region, struct error *error)
@@ -474,12 +476,13 @@ static bool begin_region(struct turns *turns, struct survey_region *region, stru
 }
 
 /* Statistics take much memory: only a region that was called keeps them. */
-static void end_region(struct survey_region *region)
+static void end_region(const struct turns *turns, struct survey_region *region)
 {
     if (region->delta != NULL)
         delta_end(region->delta);
     region->delta = NULL;
-    if (region->summary == NULL || region->summary->hits + region->summary->cut > 0)
+    if (region->summary == NULL || (region->summary->hits + region->summary->cut > 0 &&
+                                    program_is_proved(turns->session, &region->named.region)))
         return;
     summary_free(region->summary);
     free(region->summary);
@@ -526,8 +529,8 @@ static bool take_passes(struct turns *turns, struct survey_region *region, bool 
 }
 
 /* After the turn: what the region's errors mean for it. False with what ends the survey. */
-static bool turns_judge(struct survey_region *region, uint64_t before, const struct error *why,
-                        struct error *error)
+static bool turns_judge(const struct turns *turns, struct survey_region *region, uint64_t before,
+                        const struct error *why, struct error *error)
 {
     bool got_some = region->summary != NULL && region->summary->hits > before;
     region->turns += got_some;
@@ -542,7 +545,7 @@ static bool turns_judge(struct survey_region *region, uint64_t before, const str
         region->refused = !got_some || refused;
     }
     if (!turns_has_hits(region) || region->refused)
-        end_region(region);
+        end_region(turns, region);
     return why->kind == ERROR_NONE || is_its_own(why->kind) || error_copy(error, why);
 }
 
@@ -577,7 +580,7 @@ static bool turns_take_turn(struct turns *turns, struct survey_region *region, b
         nap(turns);
     bool sound = engine_use_quietly(session, use_turn, &turn, &why, &after);
     region->summary->slept = region->summary->slept || session->device.slept;
-    if (!turns_judge(region, before, &why, error))
+    if (!turns_judge(turns, region, before, &why, error))
         return sound ? false : error_add(error, &after);
     return sound || error_copy(error, &after);
 }
@@ -757,5 +760,5 @@ bool turns_take(struct turns *turns, struct error *error)
 void turns_end(struct turns *turns)
 {
     for (size_t i = 0; i < turns->regions->n; i++)
-        end_region(&turns->regions->at[i]);
+        end_region(turns, &turns->regions->at[i]);
 }

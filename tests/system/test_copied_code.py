@@ -1,5 +1,6 @@
 """Code that the program itself copies to where it runs, or that lies among its variables: the target runs the ELF if it is there."""
 import contextlib
+import json
 import os
 import shutil
 import subprocess
@@ -67,7 +68,7 @@ def a_place(folder, way, *flags):
 
 def another(folder, place):
     """The same program with its two functions exchanged: only what is copied differs."""
-    (folder / "newer").mkdir()
+    (folder / "newer").mkdir(exist_ok=True)
     return built(folder / "newer", place.chip, SOURCE, *FLAGS, "-DNEWER=1", "-DWAITS=0")
 
 
@@ -144,7 +145,7 @@ def test_what_is_not_copied_yet_is_compared_at_its_start(tmp_path, way):
 def test_no_breakpoint_instruction_goes_where_code_is_to_be_copied(tmp_path, way):
     with a_place(tmp_path, way, "-DWAITS=1") as place:
         refused = place.run("delta", "work", "-r", 1)
-        assert refused.code == 3 and "is loaded, and not yet where it runs: a breakpoint" in unfolded(refused.err), refused.err
+        assert refused.code == 3 and "is loaded, and not where it runs: it is not copied yet (which would overwrite a breakpoint" in unfolded(refused.err), refused.err
         assert place.board.state()["halts"] == 0
 
 
@@ -157,3 +158,126 @@ def test_what_was_changed_where_it_runs(tmp_path, way):
         assert refused.code == 3 and "the code of own.c:" in unfolded(refused.err), refused.err
         noted = place.run("delta", "flash", "-r", 2)
         assert noted.code == 0 and "not copied yet, or something changed it" in unfolded(noted.err), noted.err
+
+
+@pytest.mark.any_row
+@pytest.mark.parametrize("way", ["a9/swd", "a53/swd"])
+def test_what_is_copied_in_a_cache_is_compared_through_the_core(tmp_path, way):
+    with a_place(tmp_path, way, "-DWAITS=1") as place:
+        place.board.command("core-state dirty-lines on")
+        with waiting(place, "delta", "work", "-r", 3, "--timeout", 60) as tool:
+            place.board.write_word("waits", 0)
+        assert tool.returncode == 0 and "differs" not in tool.out, tool.err
+    with a_place(tmp_path, way, "-DWAITS=1") as place:
+        newer = code_of(place, another(tmp_path, place), "other")
+        place.board.command("core-state dirty-lines on")
+        with waiting(place, "delta", "work", "-r", 3, "--timeout", 60) as tool:
+            place.board.write("data_load", newer)
+            place.board.write_word("waits", 0)
+        assert tool.returncode == 3 and "does not run this ELF" in unfolded(tool.err), tool.err
+
+
+def test_what_is_copied_in_a_cache_after_a_reset(tmp_path):
+    with a_place(tmp_path, "a53/swd") as place:
+        place.board.command("core-state dirty-lines on")
+        again = place.run("delta", "work", "-r", 1, "--reset", "--timeout", 20)
+        assert again.code == 0 and "differs" not in again.out, again.err
+
+
+@pytest.mark.any_row
+@pytest.mark.parametrize("way", ["m7/swd", "a9/swd", "m7", "gdb m7"])
+def test_an_end_that_is_not_copied_yet_is_compared_at_the_end(tmp_path, way):
+    for other in (False, True):
+        with a_place(tmp_path, way, "-DWAITS=1") as place:
+            newer = code_of(place, another(tmp_path, place), "other")
+            with waiting(place, "delta", "copy", "work", "-r", 1, "--timeout", 60, "--json") as tool:
+                if other:
+                    place.board.write("data_load", newer)
+                place.board.write_word("waits", 0)
+            refused = "does not run this ELF" in unfolded(tool.err)
+            assert (tool.returncode, refused, '"summary"' in tool.out) == ((3, True, False) if other else (0, False, True)), tool.err
+
+
+MANY = SOURCE.replace("static volatile uint32_t first", "".join(f"QUICK void f{i}(void) {{ sink += {i}; }}\n" for i in range(70)) +
+                      "static volatile uint32_t first").replace("jobs[1]();", "jobs[1](); f0(); f19(); f69();")
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["m7/swd"])
+def test_any_number_of_functions_may_be_copied_later(tmp_path, way):
+    with own_place(tmp_path, way, MANY, *FLAGS, "-DWAITS=1") as place:
+        with waiting(place, "survey", "f*", "-r", 1, "--for", "20s", "--json") as tool:
+            place.board.write_word("waits", 0)
+        rows = {row["name"]: row for row in map(json.loads, tool.out.splitlines()) if row["type"] == "region"}
+        assert "overwritten" not in tool.out and all(rows[name]["hits"] > 0 for name in ("f0", "f19", "f69")), tool.out + tool.err
+
+
+@pytest.mark.parametrize("way", ["m4/swd"])
+def test_of_many_functions_none_gets_a_breakpoint_before_it_is_copied(tmp_path, way):
+    with own_place(tmp_path, way, MANY, *FLAGS, "-DWAITS=1") as place:
+        refused = place.run("survey", "f*", "-r", 1, "--for", "2s")
+        assert refused.code == 3 and "would overwrite a breakpoint" in unfolded(refused.out + refused.err), refused.err
+        assert set(place.board.read("f69", 4)) == {0}
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["m4/swd", "rp2040/swd", "m7/swd"])
+def test_a_function_that_was_patched_in_ram(tmp_path, way):
+    with a_place(tmp_path, way) as place:
+        place.board.write("work", code_of(place, another(tmp_path, place), "other"))
+        refused = place.run("delta", "work", "-r", 2)
+        assert refused.code == 3 and "is loaded, and not where it runs" not in unfolded(refused.err), refused.err
+    with a_place(tmp_path, way, "-DWAITS=0", "-Wl,--build-id") as place:
+        code = code_of(place, place.elf, "work")
+        place.board.write("work", bytes([code[0] + 1]) + code[1:])  # it begins at 1
+        noted = place.run("delta", "work", "-r", 2)
+        assert noted.code == 0 and "its build ID is in place" in unfolded(noted.err), noted.err
+    with a_place(tmp_path, "m4/swd", "-DWAITS=1", "-Wl,--build-id") as place:
+        refused = place.run("delta", "work", "-r", 1)
+        assert refused.code == 3 and "breakpoint instruction" in unfolded(refused.err), refused.err
+
+
+@pytest.mark.any_row
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])
+def test_a_profile_says_that_copied_code_differs(tmp_path, way):
+    with a_place(tmp_path, way) as place:
+        place.board.write("work", code_of(place, another(tmp_path, place), "other"))
+        recorded = place.run("record", "--for", "200ms", "-o", tmp_path / "p.jsonl")
+        assert recorded.code == 0 and "the names there may be wrong" in (tmp_path / "p.jsonl").read_text(), recorded.err
+
+
+@pytest.mark.any_row
+@pytest.mark.parametrize("way", ["m7/swd"])
+def test_one_wrong_function_does_not_end_a_survey(tmp_path, way):
+    with a_place(tmp_path, way, "-DWAITS=1") as place:
+        newer = code_of(place, another(tmp_path, place), "other")
+        with waiting(place, "survey", "work", "flash", "-r", 2, "--for", "20s", "--json") as tool:
+            place.board.write("data_load", newer)
+            place.board.write_word("waits", 0)
+        rows = {row["name"]: row for row in map(json.loads, tool.out.splitlines()) if row["type"] == "region"}
+        assert rows["flash"]["hits"] > 0 and "does not run this ELF" in rows["work"]["why"] and "hits" not in rows["work"], tool.out + tool.err
+
+
+def test_words_in_flash_decide_nothing_if_all_code_is_copied(tmp_path):
+    header = '__attribute__((section(".rodata.header"), used)) const uint32_t image_header[64] = {0};\n'
+    with own_place(tmp_path, "m4/swd", SOURCE + header, *FLAGS, "-DWAITS=0") as place:
+        data = str(tmp_path / "data.elf")
+        subprocess.run(["arm-none-eabi-objcopy", "--set-section-flags", ".text=alloc,load,readonly,data", place.elf, data], check=True)
+        place.board.write("image_header", bytes(range(0x80, 0xA0)))
+        place.elf = data
+        looked = place.run("info")
+        assert looked.code == 0 and "none is code" in unfolded(looked.err), looked.err
+        assert place.run("delta", "work", "-r", 2).code == 0
+
+
+def test_what_cannot_be_read_where_it_runs_is_compared_where_it_is_loaded(tmp_path):
+    far = '__attribute__((section(".far"), noinline, used)) void far(void) { sink ^= 5; }\n'
+    (tmp_path / "far.ld").write_text("SECTIONS { .far 0x68000000 : AT (0x08010000) { *(.far) } } INSERT AFTER .text;\n")
+    with own_place(tmp_path, "m4/swd", SOURCE + far, *FLAGS, "-DWAITS=0", f"-Wl,-T,{tmp_path}/far.ld") as place:
+        recorded = place.run("record", "--for", "200ms", "-o", tmp_path / "p.jsonl")
+        assert recorded.code == 0 and "only the load image is compared" in unfolded(recorded.err), recorded.err
+        text = (tmp_path / "p.jsonl").read_text()
+        assert "may be wrong" not in text and "compared" not in text
+        place.board.write(0x08010000, bytes(16))
+        measured = place.run("delta", "work", "-r", 2)
+        assert measured.code == 3 and "does not run this ELF" in unfolded(measured.err), measured.err
