@@ -26,10 +26,10 @@ static bool guard_on_overrun(void *context, const struct guard_overrun *overrun,
            command_wrote(guard_report_overrun(&self->report, overrun), error);
 }
 
-static void on_returned(void *context, uint64_t number, struct guard_count counted)
+static void on_returned(void *context, uint64_t number, struct guard_count counted, bool unproved)
 {
     struct guarding *self = context;
-    guard_report_returned(&self->report, number, counted);
+    guard_report_returned(&self->report, number, counted, unproved);
 }
 
 static void guard_on_left(void *context, uint64_t number)

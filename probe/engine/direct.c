@@ -404,28 +404,32 @@ static bool direct_note_time(struct direct_engine *self, struct error *error)
     return true;
 }
 
-/* The hit runs on to its end without its budget, or it ends here. */
+/* The hit runs on to its end, with what is left of its budget or without one, or it ends here. */
 static bool go_on_after_overrun(struct direct_engine *self, const struct counter_stop_look *look,
                                 struct error *error)
 {
     struct counter_stop *stop = self->engine.budget.stop;
     const struct engine_sink *sink = self->hits.sink;
     enum overrun_next next = OVERRUN_GOES_ON;
+    uint64_t more = 0;
     self->core_is = CORE_IS_OURS;
-    hit_results_overran(&self->hits);
     if (sink->overrun != NULL)
-        next = sink->overrun(sink->context, look, core_code_place(direct_end(self)), self->deadline, error);
+        next = sink->overrun(sink->context, &self->hits.hit, look, core_code_place(direct_end(self)), &more,
+                             self->deadline, error);
     if (next == OVERRUN_FAILS)
         return false;
+    hit_results_overran(&self->hits, next != OVERRUN_IS_NONE);
     progress_note(&self->progress);
-    self->hits.enough = next != OVERRUN_GOES_ON;
+    self->hits.enough = next == OVERRUN_STAYS;
     direct_new_list(self);
-    if (next == OVERRUN_STAYS) {
+    if (next == OVERRUN_STAYS)
         counter_stop_add_stay(stop, &self->list);
-    } else {
+    else if (next == OVERRUN_IS_NONE)
+        counter_stop_add_arm(stop, &self->list, more, look->value);
+    else
         counter_stop_add_disarm(stop, &self->list);
+    if (next != OVERRUN_STAYS)
         direct_add_run(self, &self->list);
-    }
     bool ok = direct_run_plain(self, error);
     if (ok && next == OVERRUN_STAYS)
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);

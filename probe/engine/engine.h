@@ -159,6 +159,7 @@ struct hit_budget {
 enum overrun_next {
     OVERRUN_FAILS,
     OVERRUN_GOES_ON, /* the hit runs on to its end, which is delivered as usual */
+    OVERRUN_IS_NONE, /* so, and the counter is armed once more: other stops took a part of the budget */
     OVERRUN_STAYS    /* the core stays halted there, for another debugger, and the run ends */
 };
 
@@ -174,9 +175,9 @@ struct engine_sink {
     void (*left)(void *context, const struct raw_hit *);
     void (*tick)(void *context, enum engine_wait); /* now and then while the engine waits */
     /* The core is halted where the budget was used up, with all that can be read of a halted core. The hit
-     * ends at `end`. */
-    enum overrun_next (*overrun)(void *context, const struct counter_stop_look *, uint64_t end,
-                                 const struct deadline *, struct error *);
+     * ends at `end`; its `pairs` are those up to here. *more: for how many events OVERRUN_IS_NONE arms. */
+    enum overrun_next (*overrun)(void *context, const struct raw_hit *, const struct counter_stop_look *,
+                                 uint64_t end, uint64_t *more, const struct deadline *, struct error *);
     /* While the engine waits for the end; `hit` has only `from` and `before_us`. */
     void (*poll)(void *context, const struct raw_hit *hit, const struct raw_poll *);
     /* After `hit`, while the core is halted at that hit's end, for reads; each hit costs a round trip more.

@@ -79,10 +79,13 @@ unsigned hit_plan_pairs(const struct hit_plan *plan)
     return steps_off(plan) ? 2 : 1;
 }
 
+/* Before the first instruction, also if that is stepped: all of the call's events count. */
 static void add_leave(const struct hit_plan *plan, struct steps *list, struct hit_steps *out)
 {
-    bool steps = steps_off(plan);
+    bool steps = steps_off(plan), arms = plan->budget.stop != NULL && plan->start != plan->end;
     add_rehits(plan, plan->start, 0, list, out);
+    if (arms && steps)
+        counter_stop_add_arm(plan->budget.stop, list, plan->budget.events, plan->counter);
     if (steps && (plan->core->quirks & STEPS_INTO_HANDLERS) != 0)
         out->pending_early_at = core_add_pending(plan->core, list);
     if (steps) {
@@ -94,7 +97,7 @@ static void add_leave(const struct hit_plan *plan, struct steps *list, struct hi
     add_others(plan, list, true);
     if (plan->start != plan->end)
         breakpoints_add_proof(plan->breakpoints, list, moved_to(plan));
-    if (plan->budget.stop != NULL && plan->start != plan->end)
+    if (arms && !steps)
         counter_stop_add_arm(plan->budget.stop, list, plan->budget.events, plan->counter);
     out->pending_at = core_add_pending(plan->core, list);
     if (!steps)
@@ -372,9 +375,9 @@ void hit_results_interrupted(struct hit_results *hits)
     hits->hit.pairs++;
 }
 
-void hit_results_overran(struct hit_results *hits)
+void hit_results_overran(struct hit_results *hits, bool is_one)
 {
-    hits->hit.overran = true;
+    hits->hit.overran = is_one;
     hits->hit.pairs++;
 }
 

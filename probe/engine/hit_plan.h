@@ -139,7 +139,7 @@ void hit_results_poll(struct hit_results *hits, const uint64_t *values, uint64_t
 void hit_results_stopped(struct hit_results *hits, uint64_t after_us);
 void hit_results_passed(struct hit_results *hits, bool tainted); /* a stop in another frame */
 void hit_results_interrupted(struct hit_results *hits);          /* a stop in a handler that ran first */
-void hit_results_overran(struct hit_results *hits);              /* a stop by its budget */
+void hit_results_overran(struct hit_results *hits, bool is_one); /* a stop by its budget */
 void hit_results_left(struct hit_results *hits);                 /* it will never end */
 /* The hit's end is read; then it is held until a reset is ruled out. */
 void hit_results_complete(struct hit_results *hits, const struct hit_steps *hit_steps,

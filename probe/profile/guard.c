@@ -44,11 +44,19 @@ static uint64_t modulus_mask(const struct guard *guard)
     return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
 }
 
-static uint64_t counter_at_start(const struct guard *guard, const struct raw_hit *hit)
+/* Armed anew, it begins once more. */
+static uint64_t armed_now(const struct guard *guard)
 {
-    if (guard->armed == 0 || guard->stop->is_shared)
-        return guard_sink_value_of(guard, hit->from);
-    return guard->stop->way == COUNTER_STOP_MATCH ? 0 : -guard->armed;
+    return guard->used > 0 ? guard->armed_anew : guard->armed;
+}
+
+static uint64_t guard_sink_raw_of(const struct guard *guard, const struct raw_hit *hit)
+{
+    bool keeps = guard->armed == 0 || guard->stop->is_shared;
+    uint64_t begun = keeps                                    ? guard_sink_value_of(guard, hit->from)
+                     : guard->stop->way == COUNTER_STOP_MATCH ? 0
+                                                              : -armed_now(guard);
+    return (keeps ? 0 : guard->used) + ((guard_sink_value_of(guard, hit->to) - begun) & modulus_mask(guard));
 }
 
 static bool is_halt_known(const struct guard_result *result)
@@ -63,15 +71,17 @@ static uint64_t without_cost(uint64_t raw, uint64_t cost)
 
 /* Each halt cost something from the least to the most that was measured; if nothing was, any part of it all.
  */
+static struct guard_count without_halts(const struct guard_result *result, uint64_t raw, unsigned pairs)
+{
+    bool known = is_halt_known(result);
+    uint64_t most = without_cost(raw, known ? pairs * result->halt_least : 0);
+    return (struct guard_count){most, most - without_cost(raw, known ? pairs * result->halt_most : raw)};
+}
+
 static bool guard_sink_count_of(struct guard *guard, const struct raw_hit *hit, struct guard_count *counted)
 {
-    const struct guard_result *result = &guard->result;
-    uint64_t raw = (guard_sink_value_of(guard, hit->to) - counter_at_start(guard, hit)) & modulus_mask(guard);
-    uint64_t us = us_between(hit->before_us, hit->after_us);
-    bool known = is_halt_known(result);
-    uint64_t unknown = guard->options.calibrate && hit->pairs > 0 ? raw : 0;
-    counted->most = without_cost(raw, known ? hit->pairs * result->halt_least : 0);
-    counted->spread = counted->most - without_cost(raw, known ? hit->pairs * result->halt_most : unknown);
+    uint64_t raw = guard_sink_raw_of(guard, hit), us = us_between(hit->before_us, hit->after_us);
+    *counted = without_halts(&guard->result, raw, hit->pairs);
     return plausible_count(&guard->plausible, 0, raw, us, hit->pairs + hit->steps, &guard->written);
 }
 
@@ -117,14 +127,6 @@ static void guard_sink_judge(struct guard_result *result, const struct guard_cou
     }
 }
 
-/* A call that was stopped is over the budget if the counter was armed for all that halts cost, too. */
-static bool is_stop_proof(const struct guard *guard)
-{
-    const struct guard_result *result = &guard->result;
-    return !guard->options.calibrate ||
-           (is_halt_known(result) && guard->armed >= guard->options.budget + result->halt_most);
-}
-
 static void end_unproved(struct guard *guard)
 {
     guard->result.unproved -= guard->is_unproved;
@@ -132,16 +134,29 @@ static void end_unproved(struct guard *guard)
     guard->is_unproved = false;
 }
 
-/* Its whole count may prove what its stop did not. */
+static void begin_unproved(struct guard *guard, uint64_t over)
+{
+    guard->result.unproved += !guard->is_unproved;
+    guard->result.unclear += !guard->is_unproved;
+    guard->is_unproved = true;
+    if (over > guard->result.unclear_by)
+        guard->result.unclear_by = over;
+}
+
+/* Its whole count decides. */
 static void judge_stopped(struct guard *guard, const struct guard_count *counted)
 {
-    struct guard_result *result = &guard->result;
     uint64_t budget = guard->options.budget, over = counted->most > budget ? counted->most - budget : 0;
-    if (guard->is_unproved && over > result->unclear_by)
-        result->unclear_by = over;
     if (over > counted->spread)
         end_unproved(guard);
-    guard->is_unproved = false;
+    else if (guard->is_unproved || over == 0)
+        begin_unproved(guard, over);
+}
+
+static void end_call(struct guard *guard)
+{
+    guard->is_elsewhere = guard->is_unproved = false;
+    guard->used = 0;
 }
 
 static bool guard_sink_on_hit(void *context, const struct raw_hit *hit)
@@ -154,15 +169,15 @@ static bool guard_sink_on_hit(void *context, const struct raw_hit *hit)
     result->calls++;
     result->tainted += hit->tainted;
     (void)unseen_delays_note(&result->delays, guard->plausible.reading, hit->from, hit->to);
-    guard->is_elsewhere = false;
     if (counted.most > result->most.most)
         result->most = counted;
-    if (hit->overran && guard->sink.returned != NULL)
-        guard->sink.returned(guard->sink.context, result->overruns, counted);
     if (hit->overran)
         judge_stopped(guard, &counted);
     else
         guard_sink_judge(result, &counted, guard->options.budget);
+    if (hit->overran && guard->sink.returned != NULL)
+        guard->sink.returned(guard->sink.context, result->overruns, counted, guard->is_unproved);
+    end_call(guard);
     return result->overruns < guard->options.overruns && !guard_sink_is_over(guard);
 }
 
@@ -178,7 +193,7 @@ static void guard_sink_on_left(void *context, const struct raw_hit *hit)
     result->overruns -= guard->is_elsewhere;
     if (guard->is_elsewhere)
         end_unproved(guard);
-    guard->is_elsewhere = guard->is_unproved = false;
+    end_call(guard);
 }
 
 static void guard_sink_on_tick(void *context, enum engine_wait wait)
@@ -188,29 +203,48 @@ static void guard_sink_on_tick(void *context, enum engine_wait wait)
         guard->sink.tick(guard->sink.context, guard->result.calls, wait);
 }
 
-static enum overrun_next guard_sink_on_overrun(void *context, const struct counter_stop_look *look,
-                                               uint64_t end, const struct deadline *deadline,
+/* The counter is armed for one pair of halts: of a call that had more, it may have to count on. */
+static bool arms_anew(struct guard *guard, uint64_t used, unsigned pairs, uint64_t *more)
+{
+    const struct guard_result *result = &guard->result;
+    uint64_t needed = guard->options.budget + 1 + pairs * result->halt_most;
+    if (!is_halt_known(result) || used >= needed)
+        return false;
+    *more = needed - used + result->halt_most;
+    *more = *more < guard->stop->most ? *more : guard->stop->most;
+    guard->used = used;
+    guard->armed_anew = *more;
+    return true;
+}
+
+/* Elsewhere, the call may have been left before. */
+static enum overrun_next guard_sink_on_overrun(void *context, const struct raw_hit *hit,
+                                               const struct counter_stop_look *look, uint64_t end,
+                                               uint64_t *more, const struct deadline *deadline,
                                                struct error *error)
 {
     struct guard *guard = context;
     struct guard_result *result = &guard->result;
-    uint64_t spread = is_halt_known(result) ? result->halt_most - result->halt_least : 0;
+    if (!counter_stop_check(guard->stop, look, armed_now(guard), error))
+        return OVERRUN_FAILS;
+    uint64_t used = guard->used + armed_now(guard) + look->late;
+    if (arms_anew(guard, used, hit->pairs, more))
+        return OVERRUN_IS_NONE;
+    const struct guard_count counted = without_halts(result, used, hit->pairs);
+    bool known = is_halt_known(result);
     struct guard_overrun overrun = {.number = result->overruns + 1,
                                     .elapsed_s = (double)(deadline_now_us() - guard->begun_us) / 1e6,
                                     .calls = result->calls,
-                                    .counted = guard->options.budget + look->late,
-                                    .skid = look->late + spread};
-    if (!counter_stop_check(guard->stop, look, guard->armed, error) ||
-        !read_place(guard, look, &overrun, deadline, error))
+                                    .counted = known ? counted.most - counted.spread : counted.most,
+                                    .skid = counted.most - guard->options.budget};
+    if (!read_place(guard, look, &overrun, deadline, error))
         return OVERRUN_FAILS;
     overrun.is_elsewhere = overrun.has_pc && is_elsewhere(guard, &overrun.place.stack, end);
+    overrun.is_unproved = !known || overrun.is_elsewhere;
     guard->is_elsewhere = overrun.is_elsewhere;
     result->overruns++;
-    guard->is_unproved = !is_stop_proof(guard);
-    if (guard->is_unproved) {
-        result->unproved++;
-        note_unclear(result, look->late);
-    }
+    if (overrun.is_unproved)
+        begin_unproved(guard, overrun.skid);
     if (overrun.skid > result->skid)
         result->skid = overrun.skid;
     if (!guard->sink.overrun(guard->sink.context, &overrun, error))
@@ -247,7 +281,7 @@ static bool run_calls(struct guard *guard, uint64_t hits, unsigned rehits, const
 static void guard_sink_arm(struct guard *guard)
 {
     const struct guard_result *result = &guard->result;
-    guard->armed = guard->options.budget;
+    guard->armed = guard->options.budget + 1;
     if (is_halt_known(result))
         guard->armed += result->halt_most;
     if (guard->armed > guard->stop->most)

@@ -21,9 +21,10 @@ struct guard_overrun {
     uint64_t number;   /* from 1 */
     double elapsed_s;  /* since the run began */
     uint64_t calls;    /* that returned before it */
-    uint64_t counted;  /* of the call, up to there; what the halt itself costs is subtracted */
+    uint64_t counted;  /* of the call, up to there, without what halts cost at most; with it if not known */
     uint64_t skid;     /* the budget is exceeded by at most so much */
     bool is_elsewhere; /* the whole stack does not lead to this call: another task, or it was left */
+    bool is_unproved;  /* that, or what halts cost is not known: the call may be within the budget */
     bool has_pc;       /* else nothing of the registers can be read, and `place` is empty */
     struct stop_place place;
 };
@@ -37,8 +38,8 @@ struct guard_sink {
     void *context;
     /* False, with `error`: the output failed. */
     bool (*overrun)(void *context, const struct guard_overrun *, struct error *);
-    /* The call that overran has returned. */
-    void (*returned)(void *context, uint64_t number, struct guard_count counted);
+    /* The call that overran has returned; `unproved`: its count does not prove that it did. */
+    void (*returned)(void *context, uint64_t number, struct guard_count counted, bool unproved);
     /* It had been left without returning before the core stopped, elsewhere: that was not an overrun. */
     void (*left)(void *context, uint64_t number);
     void (*tick)(void *context, uint64_t calls, enum engine_wait);
@@ -48,7 +49,7 @@ struct guard_options {
     uint64_t budget;    /* events */
     uint64_t overruns;  /* it ends after this number */
     bool keep;          /* at the last of them the core stays halted */
-    bool calibrate;     /* else what a halt costs counts as the call's */
+    bool calibrate;     /* else what a halt costs is not known */
     int64_t for_us;     /* 0: not given */
     uint64_t low, high; /* the function is [low, high); both 0 if unknown */
     int64_t timeout_ms; /* for a call to begin, and again to return */
@@ -62,8 +63,8 @@ struct guard_result {
     uint64_t unstopped; /* calls that were over the budget when they returned, and nothing had stopped them */
     uint64_t unclear;   /* calls that may have been so: what halts cost differs by more than what is over */
     uint64_t unclear_by; /* at most; the largest of these */
-    uint64_t unproved;   /* of `overruns`, and of `unclear`: what halts cost may have stopped these */
-    uint64_t left;       /* calls that were left without returning */
+    uint64_t unproved; /* of `overruns`, and of `unclear`: halts' cost may have stopped them, or were left */
+    uint64_t left;     /* calls that were left without returning */
     uint64_t tainted; /* of `calls`, those in which an interrupt ran that the halt at the start had delayed */
     struct unseen_delays delays;    /* of `calls` */
     struct guard_count most;        /* the longest call that returned */
@@ -84,7 +85,8 @@ struct guard {
     struct plausible plausible; /* of the counters that n_picks are of */
     struct guard_result result;
 
-    uint64_t armed; /* for this number of events; 0: the call has no budget */
+    uint64_t armed;            /* for this number of events; 0: the call has no budget */
+    uint64_t used, armed_anew; /* of the call under way, if armed once more: what was counted until then */
     int64_t begun_us;
     struct error written; /* no count of a call may be so */
     bool is_unproved;     /* the call under way had stopped the core, and is one of result.unproved */

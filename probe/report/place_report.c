@@ -298,9 +298,10 @@ static void print_taken(const struct guard_view *view, const json_t *line, const
                         const char *spread)
 {
     char amount[AMOUNT];
-    uint64_t fewer = field_count(line, spread);
-    fputs(guard_amount(view, field_count(line, key), amount), view->out);
-    if (fewer > 0)
+    uint64_t fewer = field_count(line, spread), count = field_count(line, key);
+    bool halts = fewer > 0 && fewer == count; /* what they cost is in it */
+    fprintf(view->out, "%s%s", halts ? "at most " : "", guard_amount(view, count, amount));
+    if (fewer > 0 && !halts)
         fprintf(view->out, ", or up to %s fewer", NUMBER(fewer));
 }
 
@@ -330,9 +331,12 @@ static void print_overrun(const struct guard_view *view, const json_t *line)
     snprintf(place, sizeof place, "where its registers cannot be read");
     if (has_pc)
         place_text(line, place);
-    fprintf(view->out, "overrun %" PRIu64 " after %s call%s: %s, after %s, skid %s\n",
+    bool halts = field_is(line, "unproved") && !field_is(line, "elsewhere");
+    fprintf(view->out, "overrun %" PRIu64 " after %s call%s: %s, after %s%s, skid %s%s\n",
             field_count(line, "overrun"), NUMBER(n), PLURAL(n), terminal_text(clean, sizeof clean, place),
-            guard_amount(view, field_count(line, "counted"), counted), NUMBER(field_count(line, "skid")));
+            halts ? "at most " : "", guard_amount(view, field_count(line, "counted"), counted),
+            NUMBER(field_count(line, "skid")),
+            halts ? "; not proved, for what a halt costs is not known" : "");
     if (!has_pc)
         return;
     place_print_callers(view->out, line, INDENT);
@@ -345,8 +349,8 @@ static const struct sentence guard_facts[] = {
     {"unstopped", NULL,
      "{unstopped,} call{unstopped?|s} over the budget returned before the core could be stopped"},
     {"unclear", NULL,
-     "{unclear,} call{unclear?|s} may have been over the budget, by at most {by}: what a halt costs differs "
-     "as much"},
+     "{unclear,} call{unclear?|s} may have been over the budget, by at most {by}[{!unknown_cost}: what a "
+     "halt costs is not known][{!differs}: what a halt costs differs as much]"},
     {"left", NULL, SENTENCE_LEFT},
     {"tainted", NULL, "in {tainted,} call{tainted?|s} an interrupt ran that a halt had delayed"},
     {"doubt", NULL, SENTENCE_DOUBT},
@@ -364,19 +368,27 @@ static void guard_report_print_end(const struct guard_view *view, const json_t *
     struct json_part facts = json_part_copy(line), list = json_list_new();
     size_t i;
     const json_t *fact;
-    uint64_t calls = field_count(line, "calls"), overruns = field_count(line, "overruns");
-    fprintf(out, "%s overrun%s; ", overruns > 0 ? NUMBER(overruns) : "no", PLURAL(overruns));
+    uint64_t calls = field_count(line, "calls"), overruns = field_count(line, "overruns"),
+             unproved = field_count(line, "unproved");
+    bool knows_cost = field_of(line, "halt_cost") != NULL;
+    fprintf(out, "%s overrun%s", overruns > 0 ? NUMBER(overruns) : "no", PLURAL(overruns));
+    if (unproved > 0)
+        fprintf(out, ", %s%snot proved", unproved < overruns ? NUMBER(unproved) : "",
+                unproved < overruns ? " of them " : "");
+    fputs("; ", out);
     fprintf(out, "%s call%s returned in %s", NUMBER(calls), PLURAL(calls),
             ELAPSED(field_real(line, "elapsed_s")));
     if (calls > 0) {
         fputs(", the longest took ", out);
         print_taken(view, line, "most", "most_spread");
     }
-    if (overruns > 0)
+    if (overruns > unproved)
         fprintf(out, "\nthe budget was exceeded by at most %s",
                 guard_amount(view, field_count(line, "skid"), amount));
     fputc('\n', out);
     row_text(&facts, "by", guard_amount(view, field_count(line, "unclear_by"), amount));
+    row_flag(&facts, "unknown_cost", !knows_cost);
+    row_flag(&facts, "differs", knows_cost && field_count(line, "unclear") > unproved);
     row_flag(&facts, "no_return", strcmp(ended, "no return") == 0);
     row_flag(&facts, "by_ctrl_c", strcmp(ended, "Ctrl-C") == 0);
     row_flag(&facts, "by_error", strcmp(ended, "error") == 0);
@@ -405,7 +417,7 @@ static void print_returned(const struct guard_view *view, const json_t *line)
 {
     fputs("  returned after ", view->out);
     print_taken(view, line, "counted", "spread");
-    fputc('\n', view->out);
+    fputs(field_is(line, "unproved") ? ": no proof of an overrun\n" : "\n", view->out);
 }
 
 static void guard_report_print_line(struct guard_view *view, const json_t *line)
@@ -471,6 +483,7 @@ bool guard_report_overrun(struct guard_report *report, const struct guard_overru
     if (overrun->has_pc)
         place_put_stack(&line, report->symbols, &overrun->place.stack);
     json_part_true(&line, "elsewhere", overrun->is_elsewhere);
+    json_part_true(&line, "unproved", overrun->is_unproved);
     place_put_registers(&line, &overrun->place);
     return guard_report_put(report, line);
 }
@@ -486,6 +499,8 @@ bool guard_report_end(struct guard_report *report, const struct guard_result *re
     char doubt[DOUBT_ROOM];
     json_part_unsigned(&line, "calls", result->calls);
     json_part_unsigned(&line, "overruns", result->overruns);
+    if (result->unproved > 0)
+        json_part_unsigned(&line, "unproved", result->unproved);
     json_part_unsigned(&line, "unstopped", result->unstopped);
     if (result->unclear > 0) {
         json_part_unsigned(&line, "unclear", result->unclear);
@@ -527,11 +542,13 @@ bool guard_report_left(struct guard_report *report, uint64_t number)
     return guard_report_put(report, line);
 }
 
-bool guard_report_returned(struct guard_report *report, uint64_t number, struct guard_count counted)
+bool guard_report_returned(struct guard_report *report, uint64_t number, struct guard_count counted,
+                           bool unproved)
 {
     struct json_part line = json_part_new("returned");
     json_part_unsigned(&line, "overrun", number);
     json_part_unsigned(&line, "counted", counted.most);
     json_part_some(&line, "spread", counted.spread);
+    json_part_true(&line, "unproved", unproved);
     return guard_report_put(report, line);
 }

@@ -72,6 +72,7 @@ struct guard_report {
 
 bool guard_report_begin(struct guard_report *report, const struct conditions *conditions);
 bool guard_report_overrun(struct guard_report *report, const struct guard_overrun *overrun);
-bool guard_report_returned(struct guard_report *report, uint64_t number, struct guard_count counted);
+bool guard_report_returned(struct guard_report *report, uint64_t number, struct guard_count counted,
+                           bool unproved);
 bool guard_report_left(struct guard_report *report, uint64_t number);
 bool guard_report_end(struct guard_report *report, const struct guard_result *result);

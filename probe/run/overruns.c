@@ -16,8 +16,8 @@ bool overruns_begin(struct overruns *self, const struct budget_run *run, struct 
     struct profile_about *about = &self->about;
     if (self->out == NULL)
         return true;
-    snprintf(source, sizeof source, "calls of %s over %" PRIu64 " %s", run->conditions->start, run->budget,
-             run->way->picks[0].name);
+    snprintf(source, sizeof source, "calls of %s stopped at a budget of %" PRIu64 " %s",
+             run->conditions->start, run->budget, run->way->picks[0].name);
     about->cores = calloc(1, sizeof *about->cores);
     about->numbers = calloc(1, sizeof *about->numbers);
     about->source = strdup(source);

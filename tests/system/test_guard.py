@@ -7,6 +7,7 @@ import signal
 import pytest
 
 from harness import NOWHERE, PREEMPTED, RECURSE, SOAK, WORK_BY_DATA, Place, Run, finish_tool, passages, read_until, returned, run_tool, wait_for
+from own_program import START, own_place
 from test_restore import assert_runs, journals, let_peer_finish, snapshot
 
 WITH_OVERRUNS = 4  # of `shares`
@@ -160,6 +161,69 @@ def test_what_a_halt_may_have_cost_is_not_over_the_budget(way):
             if result.code == 4:
                 break
         assert 0 < end["unclear_by"] <= end["most_spread"] and end["most"] - end["most_spread"] <= truth + 30 < end["most"], end
+
+
+# A call has stops inside: its end is reached in other frames; or its start shows that it is made again, for no call is seen
+MUTUAL = START + """
+APART void outer(uint32_t d);
+APART void parse(uint32_t d) { for (uint32_t i = 0; i < 10; i++) __asm volatile("nop"); if (d) outer(d - 1); sink++; }
+APART void outer(uint32_t d) { sink++; parse(d); sink += 2; }
+void run(void) { for (;; round_count++) { outer(30); for (uint32_t i = 0; i < 1000; i++) __asm volatile("nop"); } }
+"""
+UNSEEN = START + """
+static void *env[5];
+APART __attribute__((used)) void parse(uint32_t d) { for (uint32_t i = 0; i < 100 + d; i++) __asm volatile("nop"); sink++; }
+#if defined __thumb__
+#define CALL "ldr r3, =back + 1\\n mov lr, r3\\n b parse\\n .ltorg\\n .global back\\n .align 2\\n back: "
+#else
+#define CALL "ldr r3, =parse\\n mov lr, pc\\n bx r3\\n "
+#endif
+__attribute__((naked, noinline)) void call(uint32_t d) { __asm volatile(".syntax unified\\n push {r4, lr}\\n " CALL "pop {r4, pc}\\n .ltorg"); }
+void run(void) {
+    for (;; round_count++) {
+        for (uint32_t i = 0; i < 1000; i++) __asm volatile("nop");
+        if (__builtin_setjmp(env) == 0) call(30);
+        if (round_count == 0xFFFFFFF0) __builtin_longjmp(env, 1);
+    }
+}
+"""
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("way", ["mutual m4/swd", "mutual m55/swd", "mutual a9/swd", "mutual a53/swd", "unseen m4/swd", "unseen a9/swd"])
+def test_stops_in_a_call_are_not_its_own(way, tmp_path):
+    """Each adds what a halt costs. At any budget the verdict is that of the longest call."""
+    name, _, way = way.partition(" ")
+    with own_place(tmp_path, way, {"mutual": MUTUAL, "unseen": UNSEEN}[name], halt_cost="40..40") as place:
+        truth = max(place.delta("parse", "-r", 8).cycles)
+        for budget in (truth, truth + 1, *range(truth + 10, truth * 2, max(truth // 12, 20))):
+            result = place.run("guard", "parse", "-j", "--budget", budget, "--for", "200ms", "-r", 3)
+            end = end_of(result)
+            assert result.code == 0 and end["overruns"] == end["unstopped"] == 0 and "unclear" not in end, (budget, truth, end)
+            assert end["most"] <= truth, (budget, truth, end)  # the first call may be one inside
+        for budget in (truth - 1, truth - 30, truth * 2 // 3, truth // 2):
+            result = place.run("guard", "parse", "-j", "--budget", budget, "-r", 3, "--for", "2s")
+            end = end_of(result)
+            assert result.code == 1 and "unproved" not in end and end["most"] == truth, (budget, truth, end)
+            for line in overruns_of(result):
+                assert budget < line["counted"] <= budget + line["skid"] and line["counted"] <= truth, (budget, truth, line)
+        assert_runs(place)
+
+
+@pytest.mark.any_row(1)
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd", "m55/swd"])
+def test_what_halts_cost_is_in_the_counts_without_calibration(way):
+    """Then no count proves an overrun."""
+    with at(way, "free", WORK_BY_DATA, halt_cost="100..100") as place:
+        truth = max(place.delta("work_by_data", "-r", 20).cycles)
+        for budget in (truth - 50, truth + 50, WITHIN):
+            result = place.run("guard", "work_by_data", "-j", "--no-calibrate", "--budget", budget, "--for", "300ms")
+            end = end_of(result)
+            assert result.code == (4 if end["most"] > budget else 0) and end["unstopped"] == 0 and end.get("unproved", 0) == end["overruns"], (budget, truth, end)
+            assert all(line["unproved"] for line in overruns_of(result)) and end["most_spread"] == end["most"]
+            told = place.run("guard", "work_by_data", "--no-calibrate", "--budget", budget, "--for", "300ms")
+            assert told.code in (0, 4) and "the longest took at most" in told.out and "exceeded" not in told.out, told.out
+            assert told.code == 0 or "may have been over the budget" in told.out and "is not known" in told.out
 
 
 @pytest.mark.any_row(1)

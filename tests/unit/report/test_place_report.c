@@ -101,6 +101,12 @@ TEST(an_overrun)
     guard_is("{'type':'returned','overrun':2,'counted':31}", "  returned after 31 cycles\n");
     guard_is("{'type':'returned','overrun':2,'counted':31,'spread':2}",
              "  returned after 31 cycles, or up to 2 fewer\n");
+    guard_is(
+        "{'type':'overrun','overrun':2,'calls':1,'counted':1254,'skid':54,'unproved':true}",
+        "overrun 2 after 1 call: where its registers cannot be read, after at most 1,254 cycles, skid 54; "
+        "not proved, for what a halt costs is not known\n");
+    guard_is("{'type':'returned','overrun':2,'counted':1300,'spread':1300,'unproved':true}",
+             "  returned after at most 1,300 cycles: no proof of an overrun\n");
     guard_is("{'type':'left','overrun':2}", "  the call had been left: this is not an overrun\n");
 }
 
@@ -129,9 +135,18 @@ TEST(the_end)
              "no overruns; 1 call returned in 12 s, the longest took 1,100 cycles\n");
     guard_is(
         "{'type':'guard_end','calls':2,'unclear':1,'unclear_by':15,'most':1015,'most_spread':20,"
-        "'elapsed_s':12,'ended':'time'}",
+        "'halt_cost':30,'elapsed_s':12,'ended':'time'}",
         "no overruns; 2 calls returned in 12 s, the longest took 1,015 cycles, or up to 20 fewer\n"
         "1 call may have been over the budget, by at most 15 cycles: what a halt costs differs as much\n");
+    guard_is(
+        "{'type':'guard_end','calls':2,'overruns':1,'unproved':1,'unclear':1,'unclear_by':15,'most':1215,"
+        "'most_spread':1215,'skid':15,'elapsed_s':12,'ended':'time'}",
+        "1 overrun, not proved; 2 calls returned in 12 s, the longest took at most 1,215 cycles\n"
+        "1 call may have been over the budget, by at most 15 cycles: what a halt costs is not known\n");
+    guard_is("{'type':'guard_end','calls':9,'overruns':3,'unproved':1,'most':1215,'halt_cost':9,'skid':15,"
+             "'elapsed_s':12,'ended':'time'}",
+             "3 overruns, 1 of them not proved; 9 calls returned in 12 s, the longest took 1,215 cycles\n"
+             "the budget was exceeded by at most 15 cycles\n");
     guard_is("{'type':'guard_end','elapsed_s':12,'ended':'Ctrl-C'}",
              "no overruns; 0 calls returned in 12 s\nended by Ctrl-C\n");
     guard_is("{'type':'guard_end','calls':2,'most':1100,'elapsed_s':12,'ended':'error'}",
