@@ -13,7 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { TWICE_US = 200000 }; /* timeout(1) and some shells send a signal to the process and to its group */
@@ -185,21 +185,6 @@ static void fill_standard_streams(void)
             (void)!(fd == STDIN_FILENO ? open("/dev/null", O_WRONLY) : open("/", O_RDONLY));
 }
 
-/* A shell's `ulimit -t` and systemd's LimitCPU= set both limits alike. At the hard one the kernel kills, and
- * it checks that one first: setrlimit(2); kernel/time/posix-cpu-timers.c, check_process_timers. */
-static void be_told_before_the_kill(void)
-{
-    enum { AHEAD_S = 2 }; /* to put the target back */
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_max == RLIM_INFINITY)
-        return;
-    rlim_t told = limit.rlim_max > AHEAD_S ? limit.rlim_max - AHEAD_S : 1;
-    if (limit.rlim_cur > told) { /* RLIM_INFINITY is the greatest */
-        limit.rlim_cur = told;
-        (void)setrlimit(RLIMIT_CPU, &limit);
-    }
-}
-
 int main(int argc, char **argv)
 {
     fill_standard_streams();
@@ -211,7 +196,7 @@ int main(int argc, char **argv)
         catch_signal(SIGHUP, SA_RESTART);
     catch_signal(SIGPIPE, SA_RESTART);
     catch_signal(SIGXCPU, SA_RESTART);
-    be_told_before_the_kill();
+    deadline_tell_cpu(CLOCK_PROCESS_CPUTIME_ID);
     signal(SIGXFSZ, SIG_IGN); /* then a write beyond the limit fails, as on a full disk: setrlimit(2) */
     setlocale(LC_CTYPE, "");  /* for terminal_has_utf8() alone: numbers stay as in "C" */
     if (run_for_script(argc, argv))

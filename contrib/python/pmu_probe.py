@@ -16,6 +16,8 @@ from types import SimpleNamespace
 
 VERDICTS = {0: "pass", 1: "regressed", 4: "inconclusive", 5: "not comparable"}  # by exit code
 LAST = {"guard": "guard_end", "show": "header"}  # of a command's lines, that which only a whole result has; of others the summary. `show` refuses others
+OF_FILES = ("report", "annotate", "compare", "show")  # these take no way to a target
+NO_PROGRAM = ("probes", "list")  # and these no ELF
 RESTORES = 20  # seconds that a terminated tool has to put the target back; it needs less. Times $PMU_PROBE_PATIENCE
 LIBC = ctypes.CDLL(None)
 
@@ -88,8 +90,8 @@ class Run:
 
 @dataclass
 class Pmu:
-    """A board. Empty: what pmu-probe itself takes ($PMU_PROBE, pmu-probe.conf). `options`: words that all commands take, such
-    as ("--transport", "swd")."""
+    """A board. Empty: what pmu-probe itself takes ($PMU_PROBE, pmu-probe.conf). `options`: words that all commands which reach
+    for the board take, such as ("--transport", "swd")."""
 
     probe: str = ""
     elf: str = ""
@@ -117,9 +119,11 @@ class Pmu:
         return text
 
     def line(self, command, *words, **options):
-        options = {"probe": self.probe or None, "elf": self.elf or None, **options}
+        reaches = command not in OF_FILES
+        own = {"probe": reaches and self.probe, "elf": command not in NO_PROGRAM and self.elf}
+        options = {**{name: value or None for name, value in own.items()}, **options}
         options.update({name: self.file(str(options[name])) for name in ("elf", "baseline") if options.get(name)})
-        line = [self.tool, command, *map(str, words), *map(str, self.options)]
+        line = [self.tool, command, *map(str, words), *map(str, self.options if reaches else ())]
         for name, value in options.items():
             option = "--" + name.rstrip("_").replace("_", "-")
             line += [option] if value is True else [] if value is None or value is False else [f"{option}={value}"]

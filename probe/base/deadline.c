@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/deadline.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum {
@@ -45,6 +47,24 @@ static void watch_look(void)
 void deadline_use_clock(const struct deadline_clock *clock)
 {
     clock_in_use = clock;
+}
+
+void deadline_tell_cpu(clockid_t spent)
+{
+    enum { AHEAD_S = 2 }; /* or half of the limit */
+    struct rlimit limit;
+    timer_t timer; /* goes with its process, or with us */
+    struct sigevent tells = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGXCPU};
+    if (getrlimit(RLIMIT_CPU, &limit) != 0 || (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > INT_MAX) ||
+        timer_create(spent, &tells, &timer) != 0)
+        return;
+    rlim_t hard = limit.rlim_max < INT_MAX ? limit.rlim_max : INT_MAX;
+    int64_t at_ms = 1000 * (int64_t)(hard > AHEAD_S ? hard - AHEAD_S : hard) / (hard > AHEAD_S ? 1 : 2);
+    if (at_ms > 1000 * (int64_t)limit.rlim_cur)
+        at_ms = 1000 * (int64_t)limit.rlim_cur;
+    const struct itimerspec at = {
+        .it_value = {.tv_sec = (time_t)(at_ms / 1000), .tv_nsec = (long)(at_ms % 1000) * 1000000 + 1}};
+    (void)timer_settime(timer, 0, &at, NULL);
 }
 
 int64_t deadline_host_us(void)

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 struct ending;
 
@@ -30,6 +31,11 @@ void deadline_nap_us(int64_t us); /* while something changes on its own, over a 
  * host is suspended, unlike CLOCK_MONOTONIC (clock_gettime(2)), as the target does: a counter may wrap then,
  * and a deadline passes. */
 int64_t deadline_host_us(void);
+
+/* SIGXCPU when a process with our limits has used on this clock what they allow, early enough before the hard
+ * one to put the target back. At that the kernel kills, and it checks that one first: setrlimit(2);
+ * kernel/time/posix-cpu-timers.c, check_process_timers. A shell's `ulimit -t` sets both alike. */
+void deadline_tell_cpu(clockid_t spent);
 
 struct deadline_clock {
     int64_t (*now_us)(void *context);

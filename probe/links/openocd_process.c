@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -155,15 +154,9 @@ static _Noreturn void become_openocd(char *const *argv, int log_fd, int failure_
  * if it were ours, while it still takes what puts the target back. */
 static void openocd_be_told_of_its_limit(pid_t pid)
 {
-    struct rlimit limit;
     clockid_t spent;
-    timer_t timer; /* goes with its process, or with us */
-    struct sigevent tells = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGXCPU};
-    if (getrlimit(RLIMIT_CPU, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > INT_MAX ||
-        clock_getcpuclockid(pid, &spent) != 0 || timer_create(spent, &tells, &timer) != 0)
-        return;
-    const struct itimerspec at = {.it_value = {.tv_sec = (time_t)limit.rlim_cur}};
-    (void)timer_settime(timer, 0, &at, NULL);
+    if (clock_getcpuclockid(pid, &spent) == 0)
+        deadline_tell_cpu(spent);
 }
 
 /* 0 when the child runs OpenOCD, else an errno. */

@@ -479,12 +479,24 @@ static void compare_elves(struct comparison *out, const struct conditions *base,
     json_list_say(&out->notes, "ELF files differ (%.128s -> %.128s)", before, after);
 }
 
+/* Or by an offset in a function. */
+static bool is_by_address(const char *place)
+{
+    return place[0] == '*' || strstr(place, "+0x") != NULL;
+}
+
 static void compare_regions(struct comparison *out, const struct conditions *base,
                             const struct conditions *now)
 {
     const char *before = or_unknown(base->start), *after = or_unknown(now->start);
-    if (runs_are_of_one_region(base, now))
+    bool same_build = base->build_id[0] != '\0' && strcmp(base->build_id, now->build_id) == 0;
+    if (runs_are_of_one_region(base, now)) {
+        if (!same_build && (is_by_address(base->start) || is_by_address(base->end)))
+            json_list_say(&out->reasons,
+                          "%.159s may be other code in another build, and it is not known to be the same",
+                          is_by_address(base->start) ? base->start : base->end);
         return;
+    }
     if (strcmp(base->end, now->end) == 0)
         json_list_say(&out->reasons, "baseline is for %.159s, this run for %.159s", before, after);
     else

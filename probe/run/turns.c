@@ -25,11 +25,12 @@ static bool has_it(const struct survey_regions *regions, uint64_t start)
     return false;
 }
 
-static struct survey_region *survey_regions_add(struct survey_regions *regions, struct error *error)
+static struct survey_region *survey_regions_add(struct survey_regions *regions, bool of_file,
+                                                struct error *error)
 {
     if (regions->n == FUNCTIONS_MOST) {
-        error_set(error, ERROR_USAGE, "more than %zu functions: a narrower pattern is needed",
-                  FUNCTIONS_MOST);
+        error_set(error, ERROR_USAGE, "more than %zu %s", FUNCTIONS_MOST,
+                  of_file ? "regions: the file must have fewer" : "functions: a narrower pattern is needed");
         return NULL;
     }
     struct survey_region *more = array_grow(regions->at, regions->n + 1, &regions->room, sizeof *more);
@@ -62,7 +63,7 @@ static bool survey_regions_add_function(struct survey_regions *regions, struct s
         return true;
     if (!regions_go_on(regions, error))
         return false;
-    struct survey_region *one = survey_regions_add(regions, error);
+    struct survey_region *one = survey_regions_add(regions, false, error);
     if (one == NULL)
         return false;
     one->named.start = *location;
@@ -132,7 +133,8 @@ bool survey_regions_choose_lines(struct survey_regions *regions, struct symbols 
 {
     for (size_t i = 0; i < file->n; i++) {
         const struct region_line *line = &file->lines[i];
-        struct survey_region *one = regions_go_on(regions, error) ? survey_regions_add(regions, error) : NULL;
+        struct survey_region *one =
+            regions_go_on(regions, error) ? survey_regions_add(regions, true, error) : NULL;
         struct error why = {0};
         if (one == NULL)
             return false;

@@ -275,7 +275,7 @@ def test_a_limit_of_cpu_time_is_told_each_second_and_is_no_second_ctrl_c(monkeyp
         assert result.code == INTERRUPTED and test_trace.snapshot(behind.place) == before, result.err
 
 
-@pytest.mark.parametrize("limit", ["-S -t 1", "-t 3"])
+@pytest.mark.parametrize("limit", ["-S -t 1", "-t 1", "-t 3"])
 @pytest.mark.parametrize("way", ["m4/swd", "config"])
 def test_a_limit_of_cpu_time_puts_the_target_back(way, limit):
     """`ulimit -t` sets both limits alike, and at the hard one the kernel kills: setrlimit(2). OpenOCD has the tool's limits."""

@@ -92,6 +92,32 @@ SLOWER_TEST(conditions)
     CONDITION(clock_source, "--freq", NULL);
 }
 
+/* By an address or an offset it is the same code in the same build alone. */
+FIR_TEST(a_place_by_its_address_is_of_one_build)
+{
+    static const struct {
+        const char *start, *end, *before, *now;
+        bool same;
+    } of[] = {
+        {"*0x10000200", "its return", "1a", "1a", true}, {"*0x10000200", "its return", "1a", "1b", false},
+        {"*0x10000200", "its return", "", "", false},    {"fir", "*0x10000200", "1a", "1b", false},
+        {"fir+0x10", "its return", "1a", "1b", false},   {"fir+0x10", "its return", "1a", "1a", true},
+        {"fir.c:12", "its return", "1a", "1b", true}};
+    for (size_t i = 0; i < COUNT(of); i++) {
+        struct summary *before = summary_fir();
+        snprintf(before->conditions.start, sizeof before->conditions.start, "%s", of[i].start);
+        snprintf(before->conditions.end, sizeof before->conditions.end, "%s", of[i].end);
+        summary->conditions = before->conditions;
+        snprintf(before->conditions.build_id, sizeof before->conditions.build_id, "%s", of[i].before);
+        snprintf(summary->conditions.build_id, sizeof summary->conditions.build_id, "%s", of[i].now);
+        struct baseline *baseline = baseline_of(before);
+        COMPARE(baseline, 0.02);
+        assert_int_equal(list_length("not_comparable"), of[i].same ? 0 : 1);
+        baseline_drop(baseline);
+        summary_free(before);
+    }
+}
+
 /* A measured one does not speak against it: of a few milliseconds it says where the clock may be, or was as
  * long as the core slept. */
 FIR_TEST(clocks)
