@@ -153,7 +153,7 @@ static void judge_stopped(struct guard *guard, const struct guard_count *counted
         begin_unproved(guard, over);
 }
 
-static void end_call(struct guard *guard)
+static void guard_end_call(struct guard *guard)
 {
     guard->is_elsewhere = guard->is_unproved = false;
     guard->used = 0;
@@ -177,7 +177,7 @@ static bool guard_sink_on_hit(void *context, const struct raw_hit *hit)
         guard_sink_judge(result, &counted, guard->options.budget);
     if (hit->overran && guard->sink.returned != NULL)
         guard->sink.returned(guard->sink.context, result->overruns, counted, guard->is_unproved);
-    end_call(guard);
+    guard_end_call(guard);
     return result->overruns < guard->options.overruns && !guard_sink_is_over(guard);
 }
 
@@ -193,7 +193,7 @@ static void guard_sink_on_left(void *context, const struct raw_hit *hit)
     result->overruns -= guard->is_elsewhere;
     if (guard->is_elsewhere)
         end_unproved(guard);
-    end_call(guard);
+    guard_end_call(guard);
 }
 
 static void guard_sink_on_tick(void *context, enum engine_wait wait)
