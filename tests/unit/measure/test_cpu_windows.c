@@ -19,7 +19,7 @@ static struct card {
 
 static struct device device;
 static struct cpu_windows windows;
-static struct clock clock;
+static struct clock core_clock;
 static struct deadline deadline;
 static struct error error;
 
@@ -76,7 +76,7 @@ static int set_up(void **state)
     card.link.ops = &ops;
     card.broken = -1;
     deadline = deadline_in_ms(60000, NULL);
-    clock = clock_given(1.1e9, "--freq", 1.2e9);
+    core_clock = clock_given(1.1e9, "--freq", 1.2e9);
     error_clear(&error);
     return 0;
 }
@@ -100,7 +100,7 @@ FRESH_TEST(every_thread_has_its_own_count)
     assert_true(take());
     assert_int_equal(windows.n, CPUS);
     assert_true(cpu_windows_program(&windows, picks, 2, &deadline, &error));
-    assert_true(cpu_windows_begin(&windows, &clock, &deadline, &error));
+    assert_true(cpu_windows_begin(&windows, &core_clock, &deadline, &error));
     assert_true(cpu_windows_sample(&windows, &deadline, &error));
     cpu_windows_begin_interval(&windows);
     for (int i = 0; i < 3; i++)
@@ -142,7 +142,7 @@ FRESH_TEST(what_goes_wrong_names_its_cpu)
     assert_false(cpu_windows_program(&windows, picks, 1, &deadline, &error));
     assert_non_null(strstr(error.text, "CPU 6"));
     error_clear(&error);
-    assert_false(cpu_windows_begin(&windows, &clock, &deadline, &error));
+    assert_false(cpu_windows_begin(&windows, &core_clock, &deadline, &error));
     assert_int_equal(error.kind, ERROR_FAULT);
     card.broken = -1;
     error_clear(&error);
