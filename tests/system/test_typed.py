@@ -18,7 +18,7 @@ PORTS = {4441: "DAP_PORT", 4442: "LATE_PORT", 6666: "TCL_PORT", 3333: "GDB_PORT"
 M4 = "pmu-probe -p cmsis-dap-tcp:localhost:4441 --elf build/firmware/m4-free.elf "
 # What a page has done before it shows a command
 BEFORE = {"pmu-probe report": M4 + "record --for 500ms", "pmu-probe annotate work_by_data": M4 + "record --for 500ms",
-          M4 + "delta timed_round --baseline main.jsonl --threshold 2%": M4 + "delta timed_round --precision 0.5% -j -o main.jsonl"}
+          M4 + "delta shares_round --baseline main.jsonl --threshold 2%": M4 + "delta shares_round --precision 0.5% -j -o main.jsonl"}
 # Without its own end
 MORE = {"top": " --for 1s -I 1000"}
 # A figure of these is a part of what the host had time for
