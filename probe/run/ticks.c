@@ -54,8 +54,9 @@ static bool has_other_handler(struct session *session, const struct ticks_handle
 
 /* Whether SysTick's handler alone writes it while this is measured, and adds the same each time. FreeRTOS's
  * xTaskIncrementTick adds to xPendedTicks in place of it, and xTaskResumeAll makes up for that. */
-static bool counts_periods(struct session *session, const struct ticks_handlers *handlers,
-                           const struct wrap_evidence_tick *tick, const uint64_t *places, size_t n)
+static enum symbols_adds tick_is_added(struct session *session, const struct ticks_handlers *handlers,
+                                       const struct wrap_evidence_tick *tick, const uint64_t *places,
+                                       size_t n)
 {
     const struct symbols_addend addend = {.word = tick->variable.offset,
                                           .size = tick->variable.size,
@@ -69,20 +70,20 @@ static bool counts_periods(struct session *session, const struct ticks_handlers 
         bool is_its = symbols_reach(session->symbols, &handlers->systick, 1, &places[i], 1, &which);
         counts += is_its;
         its = is_its ? i : its;
-        if ((!is_its || !is_rtos) && inside->low != 0 &&
-            symbols_reach(session->symbols, inside, 1, &places[i], 1, &which))
-            return false;
+        if (!is_rtos && inside->low != 0 && symbols_reach(session->symbols, inside, 1, &places[i], 1, &which))
+            return ADDS_UNSURE;
     }
     if (is_rtos)
-        return counts > 0;
+        return counts > 0 ? ADDS_ONCE : ADDS_UNSURE;
     if (counts != n && has_other_handler(session, handlers, &at)) /* which may switch to another task */
-        return false;
-    return counts == 1 && symbols_adds_once(session->symbols, handlers->systick.low, places[its], &addend);
+        return ADDS_UNSURE;
+    return counts == 1 ? symbols_adds(session->symbols, handlers->systick.low, places[its], &addend)
+                       : ADDS_UNSURE;
 }
 
-/* False: another handler counts it. *unknown: the code does not show that SysTick's does. */
+/* False: another handler counts it. *adds: how SysTick's does, as far as the code shows. */
 static bool check_writers(struct session *session, const struct ticks_handlers *handlers,
-                          const struct wrap_evidence_tick *tick, bool *unknown, struct error *error)
+                          const struct wrap_evidence_tick *tick, enum symbols_adds *adds, struct error *error)
 {
     uint64_t places[TICK_PLACES];
     size_t which = 0, all = symbols_stores_to(session->symbols, tick->variable.offset, places, TICK_PLACES);
@@ -91,8 +92,9 @@ static bool check_writers(struct session *session, const struct ticks_handlers *
         if (handlers->at[i].low != handlers->systick.low &&
             symbols_reach(session->symbols, &handlers->at[i], 1, places, n, &which))
             return ticks_refuse(session, places[which], "in the handler of another exception", error);
-    *unknown = all > TICK_PLACES || handlers->systick.low == 0 ||
-               !counts_periods(session, handlers, tick, places, n);
+    *adds = all > TICK_PLACES || handlers->systick.low == 0
+                ? ADDS_UNSURE
+                : tick_is_added(session, handlers, tick, places, n);
     return true;
 }
 
@@ -166,9 +168,13 @@ bool ticks_judge(struct session *session, const struct wrap_evidence_tick *tick,
     struct ticks_handlers handlers;
     char text[256], why[192] = "";
     ticks_read(session, &handlers);
-    if (!check_writers(session, &handlers, tick, &evidence->unproved, error))
+    enum symbols_adds adds = ADDS_UNSURE;
+    if (!check_writers(session, &handlers, tick, &adds, error))
         return false;
-    if (!evidence->unproved)
+    evidence->unproved = adds < ADDS_SOMETIMES;
+    if (adds == ADDS_SOMETIMES)
+        snprintf(why, sizeof why, "SysTick's handler may not count each tick");
+    else if (!evidence->unproved)
         find_loss(session, &handlers, &session->measured.inside, why, sizeof why);
     evidence->may_lose = evidence->unproved || why[0] != '\0';
     if (evidence->unproved)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A word that a function increments once, whichever way it goes: straight code is followed from its first
- * instruction to the store, also into callees. */
+/* A word that a function increments once, whichever way it goes, or sometimes: each way from its first
+ * instruction is followed to the store, also into callees. */
 #include "symbols/internal.h"
 
 enum {
     ADDS_MOST = 256,
-    DEPTH_MOST = 6,
+    DEPTH_MOST = 12,
     CALLS_CHANGE = 0x500F,
     ADD_SHORT = 0x0C,
     ADD_HIGH = 0x44,
@@ -23,8 +23,6 @@ struct adding {
     unsigned depth;
 };
 
-enum adds_end { ADDS_NOT, ADDS_ONCE, ADDS_UNSURE };
-
 static bool calls_place(struct adding *self, uint64_t target)
 {
     struct extent callee = {.low = target};
@@ -32,22 +30,33 @@ static bool calls_place(struct adding *self, uint64_t target)
     return symbols_reach(self->symbols, &callee, 1, &self->place, 1, &which);
 }
 
-/* Whether the rest of a function may come to `at` again, or to the store by another call. */
-static bool comes_again(struct adding *self, uint64_t at, uint64_t after)
+enum { PARTS_MOST = 32 };
+
+/* Whether what follows an instruction of a function may lead to it once more, or to the store by a call. */
+static bool adds_again(struct adding *self, uint64_t at, uint64_t after)
 {
-    struct code_walk walk = {
-        .symbols = self->symbols, .low = after, .high = table_next_function(self->symbols, at, UINT64_MAX)};
-    struct code_instruction one;
-    while (code_next(&walk, &one)) {
-        struct instruction does = code_decode(&one);
-        if (one.is_data)
-            continue;
-        bool leads = does.kind == GOES_CALL || does.kind == GOES_JUMP;
-        bool back = does.kind == GOES_JUMP && does.target <= at;
-        bool own = does.kind == GOES_JUMP && does.target > at && does.target < walk.high;
-        if (does.kind == GOES_CALL_BY || does.kind == GOES_AWAY || does.kind == GOES_TABLE || back ||
-            (leads && !own && calls_place(self, does.target)))
-            return true;
+    uint64_t parts[PARTS_MOST] = {after}, end = table_next_function(self->symbols, at, UINT64_MAX);
+    size_t n = 1, followed = 0;
+    for (size_t part = 0; part < n; part++) {
+        struct code_walk walk = {.symbols = self->symbols, .low = parts[part], .high = end};
+        struct code_instruction one;
+        while (code_next(&walk, &one)) {
+            struct instruction does = code_decode(&one);
+            bool jumps = does.kind == GOES_JUMP, known = false;
+            if (one.is_data || one.address == at || followed++ > ADDS_MOST || does.kind == GOES_CALL_BY ||
+                does.kind == GOES_AWAY || does.kind == GOES_TABLE ||
+                ((jumps || does.kind == GOES_CALL) && (does.target < at - ADDS_MOST || does.target >= end) &&
+                 calls_place(self, does.target)))
+                return true;
+            for (size_t i = 0; jumps && i < n; i++)
+                known = known || parts[i] == does.target;
+            if (jumps && !known && n == PARTS_MOST)
+                return true;
+            if (jumps && !known && does.target < end)
+                parts[n++] = does.target;
+            if (instruction_leaves(&does))
+                break;
+        }
     }
     return false;
 }
@@ -111,31 +120,66 @@ static bool adds_right(const struct adding *self, const struct instruction *does
            adds_holds(self->holds, which) && self->added[which] == (uint32_t)self->addend->by;
 }
 
-static enum adds_end adds_walk(struct adding *self, uint64_t at)
+static enum symbols_adds join_ways(enum symbols_adds one, enum symbols_adds other)
+{
+    if (one == ADDS_UNSURE || other == ADDS_UNSURE)
+        return ADDS_UNSURE;
+    return one == other ? one : ADDS_SOMETIMES;
+}
+
+static enum symbols_adds adds_walk(struct adding *self, uint64_t at);
+
+/* The way of a branch that is taken; *self goes on as if it were not. */
+static enum symbols_adds adds_branch(struct adding *self, uint64_t target)
+{
+    struct adding taken = *self;
+    enum symbols_adds end = adds_walk(&taken, target);
+    self->n = taken.n;
+    return end;
+}
+
+static enum symbols_adds adds_store(struct adding *self, const struct code_instruction *one,
+                                    const struct instruction *does)
+{
+    return adds_right(self, does) && !adds_again(self, one->address, one->address + one->size) ? ADDS_ONCE
+                                                                                               : ADDS_UNSURE;
+}
+
+static enum symbols_adds adds_walk(struct adding *self, uint64_t at)
 {
     struct code_walk walk = {.symbols = self->symbols, .low = at, .high = UINT64_MAX};
     struct code_instruction one;
-    enum adds_end end = ADDS_UNSURE;
-    if (++self->depth > DEPTH_MOST)
+    enum symbols_adds branches = ADDS_UNSURE, end = ADDS_UNSURE;
+    bool has_branches = false;
+    if (self->depth++ >= DEPTH_MOST)
         return ADDS_UNSURE;
     while (code_next(&walk, &one) && self->n++ < ADDS_MOST) {
         struct instruction does = code_decode(&one);
-        if (one.is_data || one.isa != ISA_THUMB || does.conditional || does.kind == GOES_IT)
+        if (one.is_data || one.isa != ISA_THUMB || does.kind == GOES_IT)
             break;
-        if (one.address == self->place)
-            return adds_right(self, &does) && !comes_again(self, one.address, one.address + one.size)
-                       ? ADDS_ONCE
-                       : ADDS_UNSURE;
+        if (does.conditional && does.kind == GOES_JUMP) {
+            enum symbols_adds way = adds_branch(self, does.target);
+            branches = has_branches ? join_ways(branches, way) : way;
+            has_branches = true;
+            continue;
+        }
+        if (does.conditional)
+            break;
+        if (one.address == self->place) {
+            end = adds_store(self, &one, &does);
+            break;
+        }
         if (does.kind == GOES_BACK) {
             end = ADDS_NOT;
             break;
         }
         if (does.kind == GOES_CALL && calls_place(self, does.target)) {
-            enum adds_end inner = adds_walk(self, does.target);
-            if (inner == ADDS_ONCE && comes_again(self, one.address, one.address + one.size))
-                return ADDS_UNSURE;
-            if (inner != ADDS_NOT)
-                return inner;
+            end = adds_walk(self, does.target);
+            if (end != ADDS_NOT && adds_again(self, one.address, one.address + one.size))
+                end = ADDS_UNSURE;
+            if (end != ADDS_NOT)
+                break;
+            end = ADDS_UNSURE;
             continue;
         }
         if (does.kind == GOES_JUMP) {
@@ -147,12 +191,12 @@ static enum adds_end adds_walk(struct adding *self, uint64_t at)
         adds_follow(self, &one, &does);
     }
     self->depth--;
-    return end;
+    return has_branches ? join_ways(branches, end) : end;
 }
 
-bool symbols_adds_once(struct symbols *symbols, uint64_t function, uint64_t place,
-                       const struct symbols_addend *addend)
+enum symbols_adds symbols_adds(struct symbols *symbols, uint64_t function, uint64_t place,
+                               const struct symbols_addend *addend)
 {
     struct adding self = {.symbols = symbols, .addend = addend, .place = place};
-    return symbols->machine == EM_ARM && adds_walk(&self, function) == ADDS_ONCE;
+    return symbols->machine == EM_ARM ? adds_walk(&self, function) : ADDS_UNSURE;
 }

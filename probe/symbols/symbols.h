@@ -228,10 +228,11 @@ struct symbols_addend {
     uint64_t word, by, by_word;
     uint32_t size;
 };
-/* Whether each call of a Cortex-M's function adds it by the store at `place`, once. False: it is not proved.
- */
-bool symbols_adds_once(struct symbols *symbols, uint64_t function, uint64_t place,
-                       const struct symbols_addend *addend);
+/* Whether a call of a Cortex-M's function adds it by the store at `place`, which is the only one that it
+ * reaches: each call once, some of them once, or none. */
+enum symbols_adds { ADDS_UNSURE, ADDS_NOT, ADDS_SOMETIMES, ADDS_ONCE };
+enum symbols_adds symbols_adds(struct symbols *symbols, uint64_t function, uint64_t place,
+                               const struct symbols_addend *addend);
 enum { SYMBOLS_STOPS = 8 };
 /* Where to stop so that none of `places` is executed unseen: at those that are reached, if they are at most
  * `room` (at most SYMBOLS_STOPS), else at those instructions of the ranges themselves that are one of them or

@@ -127,6 +127,8 @@ NOT_COUNTING = {
     "unless a flag": "void SysTick_Handler(void) { if (turn == 0) ticks++; }\nAPART void work(void) { turn = 1; spin(4000); turn = 0; }\n",
     "the region, too": COUNT + "APART void work(void) { spin(2000); ticks += 2; spin(2000); }\n",
     "set back": COUNT + "APART void work(void) { ticks = 1; spin(4000); }\n",
+    "by a loop with its test first": "void SysTick_Handler(void) { for (uint32_t i = turn & 3; i; i--) ticks++; }\n" + WORK,
+    "two at times": "void SysTick_Handler(void) { if (beside++ & 1) ticks += 2; }\n" + WORK,
     "by a condition": "void SysTick_Handler(void) { __asm volatile(\"cmp %0, #0\\n it eq\\n addeq %1, #1\" : : \"r\"(beside), \"r\"(turn)); ticks += turn; }\n" + WORK,
     "less one": "void SysTick_Handler(void) { ticks--; }\n" + WORK,
     "a half": "void SysTick_Handler(void) { *(volatile uint16_t *)&ticks += 1; }\n" + WORK,
@@ -141,7 +143,8 @@ def test_a_variable_that_does_not_count_periods_proves_nothing(way, name, tmp_pa
         if result.code == 2:  # it does not go up, or down
             assert "tick variable" in result.err, result.err
             return
-        assert result.code == 0 and "proves nothing" in result.lines[0]["note"], result.out + result.err
+        weak = ["ticks may be lost"] if name in ("each tenth", "unless a flag") else []
+        assert result.code == 0 and any(text in result.lines[0]["note"] for text in ["proves nothing", *weak]), result.out + result.err
         true = [passage.cycles for passage in passages(place.board.log(), place.symbol("work"), returned)]
     hits = [(line["values"]["CPU_CYCLES"], "at_least" in line) for line in result.lines if line["type"] == "hit"]
     assert hits and all(count == is_true or (bound and count <= is_true) for (count, bound), is_true in zip(hits, true[-len(hits):])), (hits, true)
