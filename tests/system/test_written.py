@@ -123,6 +123,9 @@ def test_a_pause_that_the_chips_timer_shows(way):
         begin(place, 9, INSIDE, 1)
         place.board.watch(place.symbol("written"))
         result = place.run("delta", "-j", "written", "-r", 20)
+        if "the clock is wrong" in result.out:  # a busy machine: then the timer proves nothing
+            assert result.code == 5
+            return
         assert result.code == 3 and ("timer" in result.err or TOLD.search(result.err)), result.err + result.out
 
 
