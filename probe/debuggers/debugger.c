@@ -49,17 +49,13 @@ bool debugger_halt(struct debugger *debugger, struct debugger_stop *stop, struct
     *stop = (struct debugger_stop){.why = DEBUGGER_REQUESTED};
     if (!debugger->ops->is_running(debugger))
         return true;
-    if (!debugger->ops->interrupt(debugger, error))
-        return false;
-    switch (debugger->ops->wait(debugger, stop, &soon, error)) {
-    case DEBUGGER_STOPPED:
-        return true;
-    case DEBUGGER_RUNS:
-        return error_set(error, ERROR_ASLEEP, "%s does not halt the core", debugger->facts.name);
-    case DEBUGGER_GONE:
-        break;
-    }
-    return false;
+    enum debugger_wait came = DEBUGGER_RUNS;
+    for (unsigned tries = 0; tries < 2 && came == DEBUGGER_RUNS; tries++)
+        came = debugger->ops->interrupt(debugger, error) ? debugger->ops->wait(debugger, stop, &soon, error)
+                                                         : DEBUGGER_GONE;
+    return came == DEBUGGER_STOPPED ||
+           (came == DEBUGGER_RUNS &&
+            error_set(error, ERROR_ASLEEP, "%s does not halt the core", debugger->facts.name));
 }
 
 /*

@@ -246,6 +246,8 @@ static bool gdb_remote_interrupt(struct debugger *debugger, struct error *error)
 {
     struct gdb_session *session = session_of(debugger);
     struct deadline soon = deadline_in_ms(patience_ms(CLOSE_MS), NULL);
+    if (session->running && session->asked && !session->wire.is_gdb) /* the core's stop may have been lost */
+        session->wire.lost = true;
     if (!is_connected(debugger, &soon, error))
         return false;
     if (!session->running)

@@ -211,6 +211,32 @@ def test_a_real_server_spoilt_on_the_way(chip, how):
                 assert cycles in truth, (number, result.cycles, truth)
 
 
+@pytest.mark.nobody_answers
+@pytest.mark.parametrize("chip", ["m4", "a9"])
+def test_a_stop_whose_reply_is_lost(chip):
+    """The core is halted at a breakpoint of the tool's, and no further answer comes by itself."""
+    lost = []
+
+    def drop_one(number, packet):
+        if packet.startswith(b"$T05") and not lost:
+            lost.append(number)
+            return b""
+        return packet
+
+    with GdbPlace(chip, "free", WORK_BY_DATA) as place:
+        first = place.run("delta", "work_by_data", "-r", 1)
+        assert first.code == 0, first.err
+        before = place.board.state()
+        proxy = Proxy(place.server.gdb_port(), drop_one, again=True)
+        result = run_tool("--elf", place.elf, "-p", f"gdb:127.0.0.1:{proxy.port}", "delta", "work_by_data", "-r", 2, "--no-calibrate",
+                          "--timeout", 1)
+        assert lost and result.code in (3, 4) and "Not restored" not in result.err, (lost, result.code, result.err)
+        place.board.wait_for(lambda state: state["run"] == "running")
+        after = place.board.state()
+        for name in ("fp_comp", "demcr", "dwt_ctrl", "bcr", "pmcr", "pmcntenset"):
+            assert after.get(name) == before.get(name), (name, result.err)
+
+
 @pytest.mark.any_row(2)
 @pytest.mark.nobody_answers
 @pytest.mark.parametrize("chip", ["m4", "a9"])
