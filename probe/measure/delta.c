@@ -1157,8 +1157,12 @@ void delta_end(struct delta *delta)
     end_columns(delta);
     end_delays(delta->summary);
     if (delta->evaluation.evidence.refuted)
-        text_join(delta->summary->doubt, sizeof delta->summary->doubt, "; ",
+        doubt_add(delta->summary->doubt,
                   "a hit contradicts the ticks, so those before it may be wrong by whole periods");
+    else if (delta->evaluation.evidence.relied_on)
+        doubt_add(
+            delta->summary->doubt,
+            "totals by --tick are right only if each of SysTick's periods, and nothing else, counted it");
     delta->summary->seconds = (double)delta->turns_us / 1e6;
     free(delta->passes);
     free(delta);

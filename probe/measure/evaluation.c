@@ -247,6 +247,18 @@ static void note_contradictions(const struct evaluation *evaluation, const struc
                               !is_paced(evaluation, out, i, hit->pairs + hit->steps);
 }
 
+static bool needs_ticks(const struct evaluation *evaluation, const struct evaluation_span *span,
+                        const struct widen *out)
+{
+    struct widen without[READING_ROOM];
+    struct evaluation alone = *evaluation;
+    if (evaluation->evidence.kind != EVIDENCE_TICK)
+        return false;
+    alone.evidence.kind = EVIDENCE_NONE;
+    evaluation_step(&alone, span, without);
+    return without[0].total != out[0].total || without[0].at_least != out[0].at_least;
+}
+
 void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, struct widen *out)
 {
     struct evaluation_span span = {.from = hit->from,
@@ -264,6 +276,8 @@ void evaluation_total(struct evaluation *evaluation, const struct raw_hit *hit, 
         evaluation_step(evaluation, &span, out);
     else
         add_last_step(evaluation, hit, &span, out);
+    evaluation->evidence.relied_on =
+        evaluation->evidence.relied_on || (!evaluation->polled && needs_ticks(evaluation, &span, out));
     note_contradictions(evaluation, hit, &span, out);
 }
 

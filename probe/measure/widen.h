@@ -63,6 +63,7 @@ struct wrap_evidence {
     uint64_t each, modulus;  /* of the tick variable */
     bool may_lose;           /* ticks, as only one can be pending: they are a lower bound alone */
     bool unproved, refuted;  /* the ticks bound nothing: nothing shows who counts them; a hit contradicted */
+    bool relied_on;          /* a total would be another without the ticks */
     double slow_hz, fast_hz; /* the counter's rate against the timer's, which ... */
     bool claimed; /* ... is claimed alone: where it leaves several totals, it bounds none of them */
     /* The watchdog makes its tick, and the program has to start that: only a timer that was seen to go on

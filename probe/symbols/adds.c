@@ -45,7 +45,8 @@ static bool adds_again(struct adding *self, uint64_t at, uint64_t after)
             bool jumps = does.kind == GOES_JUMP, known = false;
             if (one.is_data || one.address == at || followed++ > ADDS_MOST || does.kind == GOES_CALL_BY ||
                 does.kind == GOES_AWAY || does.kind == GOES_TABLE ||
-                ((jumps || does.kind == GOES_CALL) && (does.target < at - ADDS_MOST || does.target >= end) &&
+                ((does.kind == GOES_CALL ||
+                  (jumps && (does.target < at - ADDS_MOST || does.target >= end))) &&
                  calls_place(self, does.target)))
                 return true;
             for (size_t i = 0; jumps && i < n; i++)
