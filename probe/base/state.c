@@ -52,13 +52,9 @@ bool state_folder(char *out, size_t size, struct error *error)
     return true;
 }
 
-/* FNV-1a. */
 void state_key(const char *text, char out[STATE_KEY])
 {
-    uint64_t hash = UINT64_C(0xCBF29CE484222325);
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001B3);
-    snprintf(out, STATE_KEY, "%016" PRIx64, hash);
+    snprintf(out, STATE_KEY, "%016" PRIx64, hash_add(0, text, strlen(text)));
 }
 
 /* --- locks ---------------------------------------------------------------------------------------------- */

@@ -112,3 +112,12 @@ size_t sorted_join(void *rows, size_t n, size_t size, int (*compare)(const void 
     }
     return used;
 }
+
+uint64_t hash_add(uint64_t hash, const void *bytes, size_t n)
+{
+    const uint8_t *at = bytes;
+    hash = hash != 0 ? hash : UINT64_C(0xCBF29CE484222325);
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001B3);
+    return hash;
+}

@@ -47,6 +47,9 @@ void text_add(char *text, size_t size, const char *format, ...) __attribute__((f
 void text_join(char *text, size_t size, const char *between, const char *piece);
 const char *or_empty(const char *text); /* NULL: "" */
 
+/* FNV-1a of bytes, after `hash`, which is 0 at first. */
+uint64_t hash_add(uint64_t hash, const void *bytes, size_t n);
+
 enum { DOUBT_ROOM = 1024 }; /* more than all doubts of a region, its calls and its counter have at once */
 /* Adds why a number is not proved, if that is not there yet. "" adds nothing. */
 void doubt_add(char doubt[DOUBT_ROOM], const char *text);

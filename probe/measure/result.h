@@ -45,8 +45,8 @@ struct conditions {
     char core[64];    /* "Cortex-M0+ r0p1 core 0" */
     char counter[64]; /* "SysTick, 24 bits, reload 0xFFFFFE" */
     char note[1024];  /* "CYCCNT was off; enabled for this measurement" */
-    char elf[256], build_id[80];
-    char start[REGION_NAME], end[REGION_NAME]; /* "fir_filter", "its return", "*0x10000200" */
+    char elf[256], build_id[80], elf_hash[24];
+    char start[REGION_NAME], end[REGION_NAME]; /* "fir_filter", "its return", "fir.c:42" */
     char start_source[256], end_source[256];
     char start_file[512];                /* its whole path */
     uint64_t start_address, end_address; /* end 0: a return address, read at each entry */

@@ -114,15 +114,11 @@ static struct conditions unreached_region(const json_t *line)
     return named;
 }
 
-/* FNV-1a of both names, each with its end. */
+/* Of both names, each with its end. */
 static uint64_t hash_region(const struct conditions *named)
 {
-    const char *names[] = {named->start, named->end};
-    uint64_t hash = UINT64_C(0xCBF29CE484222325);
-    for (size_t i = 0; i < 2; i++)
-        for (size_t k = 0; k <= strlen(names[i]); k++)
-            hash = (hash ^ (uint8_t)names[i][k]) * UINT64_C(0x100000001B3);
-    return hash;
+    uint64_t hash = hash_add(0, named->start, strlen(named->start) + 1);
+    return hash_add(hash, named->end, strlen(named->end) + 1);
 }
 
 static bool runs_index_is(const struct runs *runs, const struct runs_index *index, size_t which,
@@ -479,22 +475,33 @@ static void compare_elves(struct comparison *out, const struct conditions *base,
     json_list_say(&out->notes, "ELF files differ (%.128s -> %.128s)", before, after);
 }
 
-/* Or by an offset in a function. */
+/* Or by an offset in a function. A line or a function is the same in each build. */
 static bool is_by_address(const char *place)
 {
-    return place[0] == '*' || strstr(place, "+0x") != NULL;
+    return place[0] == '*' || strncmp(place, "0x", 2) == 0 || strstr(place, "+0x") != NULL;
+}
+
+/* Why the same address may be other code; NULL: it is the same. */
+static const char *other_code(const struct conditions *base, const struct conditions *now)
+{
+    bool hashes = base->elf_hash[0] != '\0' && now->elf_hash[0] != '\0';
+    const char *before = hashes ? base->elf_hash : base->build_id,
+               *after = hashes ? now->elf_hash : now->build_id;
+    if (before[0] == '\0' || after[0] == '\0')
+        return "nothing says that both are of one";
+    return strcmp(before, after) == 0 ? NULL : "these two are of others, or lie elsewhere";
 }
 
 static void compare_regions(struct comparison *out, const struct conditions *base,
                             const struct conditions *now)
 {
     const char *before = or_unknown(base->start), *after = or_unknown(now->start);
-    bool same_build = base->build_id[0] != '\0' && strcmp(base->build_id, now->build_id) == 0;
     if (runs_are_of_one_region(base, now)) {
-        if (!same_build && (is_by_address(base->start) || is_by_address(base->end)))
-            json_list_say(&out->reasons,
-                          "%.159s may be other code in another build, and it is not known to be the same",
-                          is_by_address(base->start) ? base->start : base->end);
+        const char *place = is_by_address(base->start) ? base->start : base->end,
+                   *why = is_by_address(place) ? other_code(base, now) : NULL;
+        if (why != NULL)
+            json_list_say(&out->reasons, "%.159s is a place in one build, and %s: name a line or a function",
+                          place, why);
         return;
     }
     if (strcmp(base->end, now->end) == 0)

@@ -49,6 +49,7 @@ void conditions_read(struct conditions *conditions, const json_t *header)
     take_text(conditions->note, sizeof conditions->note, header, "note");
     take_text(conditions->elf, sizeof conditions->elf, header, "elf");
     take_text(conditions->build_id, sizeof conditions->build_id, header, "build_id");
+    take_text(conditions->elf_hash, sizeof conditions->elf_hash, header, "elf_hash");
     conditions_read_region(conditions, field_of(header, "region"));
     conditions_read_clock(conditions, field_of(header, "clock"));
 }
@@ -110,8 +111,9 @@ static void conditions_write_markdown(FILE *out, const struct conditions *condit
     if (conditions->start[0] != '\0') {
         fputs("**", out);
         markdown_text(out, conditions->start);
-        fprintf(out, "**%s", conditions->start_source[0] != '\0' ? " " : "");
-        markdown_text(out, conditions->start_source);
+        bool other = strcmp(conditions->start_source, conditions->start) != 0;
+        fprintf(out, "**%s", other && conditions->start_source[0] != '\0' ? " " : "");
+        markdown_text(out, other ? conditions->start_source : "");
         if (conditions->end[0] != '\0') {
             fputs(" to ", out);
             markdown_text(out, conditions->end);

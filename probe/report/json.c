@@ -280,6 +280,7 @@ struct json_part json_header_part(const char *schema, const struct conditions *c
     json_part_text(&header, "note", conditions->note);
     json_part_text(&header, "elf", conditions->elf);
     json_part_text(&header, "build_id", conditions->build_id);
+    json_part_text(&header, "elf_hash", conditions->elf_hash);
     json_part_object(&header, "region", json_region_part(conditions));
 
     struct json_part clock = json_part_new(NULL);

@@ -148,6 +148,7 @@ static void page_put_end(struct html_table *table, const char *name, const char 
                          uint64_t address)
 {
     char text[CELL] = "", number[NUMBER_ROOM] = "";
+    source = strcmp(source, at) != 0 ? source : "";
     if (address != 0)
         snprintf(number, sizeof number, ", 0x%08" PRIx64, address);
     if (at[0] != '\0')

@@ -58,17 +58,28 @@ bool region_refuse_entry(const char *text, struct error *error)
     return error_advise(error, ERROR_USAGE, engine_name_end, "%.128s is not the entry of a function", text);
 }
 
+/* By a line a place is in each build, and its name is what was typed; by its function and an offset, in one.
+ */
+static bool region_find_end(struct symbols *symbols, const char *text, struct location *out,
+                            struct error *error)
+{
+    if (!symbols_locate(symbols, text, out, error))
+        return false;
+    if (strcmp(name_of_file(text), out->source) == 0 && strlen(text) < sizeof out->name)
+        snprintf(out->name, sizeof out->name, "%s", text);
+    return true;
+}
+
 bool region_locate(struct named_region *out, struct symbols *symbols, const char *start, const char *end,
                    const struct process *process, struct error *error)
 {
-    if (!symbols_locate(symbols, start, &out->start, error))
+    if (end == NULL ? !symbols_locate(symbols, start, &out->start, error)
+                    : !region_find_end(symbols, start, &out->start, error) ||
+                          !region_find_end(symbols, end, &out->end, error))
         return false;
     region_of_function(out, process);
-    if (end == NULL) {
+    if (end == NULL)
         return out->start.is_function_entry || region_refuse_entry(start, error);
-    }
-    if (!symbols_locate(symbols, end, &out->end, error))
-        return false;
     out->region.to_return = false;
     out->region.end = out->end.address;
     out->region.end_is_thumb = out->end.isa == ISA_THUMB;

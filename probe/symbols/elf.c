@@ -810,6 +810,18 @@ size_t symbols_copied(struct symbols *symbols, struct segment *out, size_t room)
     return collection.count;
 }
 
+uint64_t symbols_hash(const struct symbols *symbols)
+{
+    uint64_t hash = 0, base;
+    const uint8_t *bytes;
+    size_t n;
+    for (Elf_Scn *at = NULL; (at = elf_next_bytes(symbols, at, &base, &bytes, &n)) != NULL;) {
+        hash = hash_add(hash, &base, sizeof base);
+        hash = hash_add(hash, bytes, n);
+    }
+    return hash;
+}
+
 const char *symbols_build_id(struct symbols *symbols)
 {
     if (symbols->build_id[0] != '\0')

@@ -372,6 +372,9 @@ bool symbols_has_code(const struct symbols *symbols);
 bool symbols_is_movable(const struct symbols *symbols);
 /* The build id in hex digits; "" if the file has none. */
 const char *symbols_build_id(struct symbols *symbols);
+/* Of all that is loaded, and where: with the same hash, the same code is at an address. 0: no section says
+ * it. */
+uint64_t symbols_hash(const struct symbols *symbols);
 /* The build id's note in the target's memory; false if it is not loaded. */
 bool symbols_build_note(struct symbols *symbols, struct segment *out);
 

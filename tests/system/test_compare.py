@@ -5,6 +5,7 @@ import re
 import pytest
 
 from harness import NOP_MORE, TOOL, WORK_BY_DATA, finish_tool, run_tool, start_tool, unfolded
+from own_program import START, own_place
 from test_show import result_of_delta
 from test_verdicts import Program
 
@@ -169,3 +170,50 @@ def test_a_conf_has_the_threshold(files, tmp_path):
     (tmp_path / "pmu-probe.conf").write_text("threshold = 50%\n")
     result = finish_tool(start_tool(["env", "-C", str(tmp_path), TOOL, "compare", str(files / "old.jsonl"), str(files / "new.jsonl")]))
     assert result.code == 0 and "pass (threshold 50 %)" in result.out, result.out
+
+
+BY_LINES = START + r"""
+APART void before(void) { sink = 1; EXTRA }
+APART void work(uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        sink += i;
+    sink = n;
+}
+APART void never(void)
+{
+    sink = 1;
+    sink = 2;
+}
+void run(void) { for (;; round_count++) { before(); work(20); if (round_count == ~0u) never(); } }
+"""
+IDS = ["-Wl,--build-id", "-Wl,--build-id=none"]
+
+
+def measured_by(folder, name, extra, flag, *words):
+    with own_place(folder, "m4/swd", BY_LINES.replace("EXTRA", extra), flag) as place:
+        result = place.run(*words, "-j", "-o", folder / name)
+        assert result.code == 0, (words, result.err)
+    return folder / name
+
+
+@pytest.mark.parametrize("flag", IDS)
+def test_a_place_by_its_line_is_compared_over_builds(tmp_path, flag):
+    """Its address and its function's name with an offset are of one build alone, with a build ID or by what the ELF loads."""
+    regions = tmp_path / "regions"
+    regions.write_text("frame own.c:6 own.c:7\nfunction work\nunreached own.c:11 own.c:12\n")
+    by_line, by_offset = ["delta", "own.c:6", "own.c:7", "-r", 3], ["delta", "work+0x2", "own.c:7", "-r", 3]
+    survey = ["survey", "--regions", regions, "-r", 3]
+    for words in (by_line, survey):
+        old = measured_by(tmp_path, "old.jsonl", "", flag, *words)
+        new = measured_by(tmp_path, "new.jsonl", "sink = 2;", flag, *words, "--baseline", old)
+        result = run_tool("compare", old, new, "-j")
+        verdicts = {line["region"]["start"]: line for line in result.lines if line["type"] == "verdict"}
+        assert verdicts["own.c:6"]["verdict"] == "pass" and verdicts["own.c:6"]["region"]["end"] == "own.c:7", result.out
+        assert words == by_line or (set(verdicts) == {"own.c:6", "work"} and verdicts["work"]["verdict"] == "pass"), result.out
+    old = measured_by(tmp_path, "old.jsonl", "", flag, *by_offset)
+    same = measured_by(tmp_path, "same.jsonl", "", flag, *by_offset, "--baseline", old)
+    other = measured_by(tmp_path, "other.jsonl", "sink = 2;", flag, *by_offset)
+    assert run_tool("compare", old, same).code == 0
+    refused = run_tool("compare", old, other)
+    assert refused.code == 5 and "work+0x2 is a place in one build, and these two are of others, or lie elsewhere: name a line or a function" in unfolded(refused.out), refused.out

@@ -16,7 +16,7 @@ from test_show import result_of_delta
 
 # Keys that are for programs: a person reads them in other words, or has no use for them
 OF_PROGRAMS = (
-    r"header\.(schema|tool|started|command|columns|region\.addresses|region\.start_file|elf|build_id|link)|"
+    r"header\.(schema|tool|started|command|columns|region\.addresses|region\.start_file|elf|build_id|elf_hash|link)|"
     r"(profile|old)\.(ended|source|build_id|date)|(core|old)\.batches|core\.(seconds|asleep)|share\.address|(line|instruction|share|change)\.core|"
     r"line\.(blocks|mean|min|max|file)|instruction\.(code|file|line)|"
     r"summary\.(files|samples|inclusive|columns\.\*\.(median_exact|mean_error|mean_error_df|drift|count)|time\.(hz|source|mean|sd|min|max|median))|"

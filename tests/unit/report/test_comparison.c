@@ -92,23 +92,36 @@ SLOWER_TEST(conditions)
     CONDITION(clock_source, "--freq", NULL);
 }
 
-/* By an address or an offset it is the same code in the same build alone. */
+/* By an address or an offset it is the same code in the same build alone, which what is loaded tells, or an
+ * ID. */
 FIR_TEST(a_place_by_its_address_is_of_one_build)
 {
     static const struct {
-        const char *start, *end, *before, *now;
+        const char *start, *end, *before, *now, *hash, *its;
         bool same;
-    } of[] = {
-        {"*0x10000200", "its return", "1a", "1a", true}, {"*0x10000200", "its return", "1a", "1b", false},
-        {"*0x10000200", "its return", "", "", false},    {"fir", "*0x10000200", "1a", "1b", false},
-        {"fir+0x10", "its return", "1a", "1b", false},   {"fir+0x10", "its return", "1a", "1a", true},
-        {"fir.c:12", "its return", "1a", "1b", true}};
+    } of[] = {{"*0x10000200", "its return", "1a", "1a", "", "", true},
+              {"*0x10000200", "its return", "1a", "1b", "", "", false},
+              {"*0x10000200", "its return", "", "", "", "", false},
+              {"0x10000200", "its return", "1a", "1b", "", "", false},
+              {"fir", "*0x10000200", "1a", "1b", "", "", false},
+              {"fir", "0x10000200", "", "", "", "", false},
+              {"fir+0x10", "its return", "1a", "1b", "", "", false},
+              {"fir+0x10", "its return", "1a", "1a", "", "", true},
+              {"fir+0x10", "its return", "", "", "1a", "1a", true},
+              {"fir+0x10", "its return", "", "", "1a", "1b", false},
+              {"fir+0x10", "its return", "1a", "1a", "1a", "1b", false},
+              {"fir+0x10", "its return", "1a", "", "", "1b", false},
+              {"fir.c:12", "its return", "1a", "1b", "", "", true},
+              {"fir.c:12", "fir.c:15", "", "", "", "", true},
+              {"fir.c:12", "*0x10000200", "1a", "1b", "", "", false}};
     for (size_t i = 0; i < COUNT(of); i++) {
         struct summary *before = summary_fir();
         snprintf(before->conditions.start, sizeof before->conditions.start, "%s", of[i].start);
         snprintf(before->conditions.end, sizeof before->conditions.end, "%s", of[i].end);
         summary->conditions = before->conditions;
         snprintf(before->conditions.build_id, sizeof before->conditions.build_id, "%s", of[i].before);
+        snprintf(before->conditions.elf_hash, sizeof before->conditions.elf_hash, "%s", of[i].hash);
+        snprintf(summary->conditions.elf_hash, sizeof summary->conditions.elf_hash, "%s", of[i].its);
         snprintf(summary->conditions.build_id, sizeof summary->conditions.build_id, "%s", of[i].now);
         struct baseline *baseline = baseline_of(before);
         COMPARE(baseline, 0.02);
