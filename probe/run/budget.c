@@ -134,7 +134,7 @@ static bool budget_run_engine(void *context, struct engine *engine, const struct
     conditions_add_note(run->conditions, run->named.start.note);
     bool ok = run->begin(run->context, error) && guard_run(&run->guard, deadline, error);
     snprintf(run->doubt, sizeof run->doubt, "%s", engine->doubt);
-    own_code_doubt(run->session, run->doubt);
+    own_code_doubt(run->session, &run->named.region, run->doubt);
     progress_clear(run->progress);
     return ok;
 }

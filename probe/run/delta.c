@@ -174,7 +174,7 @@ static bool delta_run_engine(void *context, struct engine *engine, const struct 
     bool ok = run->begin(run->context, error) &&
               delta_measure(engine, &session->device, &wanted, &sink, &run->summary, deadline, error);
     progress_clear(run->progress);
-    own_code_doubt(session, run->summary.doubt);
+    own_code_doubt(session, &run->named.region, run->summary.doubt);
     if (run->by_trace != NULL)
         take_all_calls(run, trace_engine_calls(run->by_trace), trial->sees_tasks);
     run->by_trace = NULL;

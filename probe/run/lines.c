@@ -204,7 +204,7 @@ static bool walk_lines(void *context, struct engine *engine, const struct deadli
                                      .sink = &sink};
     bool ok = engine->ops->walk(engine, &walk, deadline, error);
     snprintf(run->limit, sizeof run->limit, "%s", engine->doubt);
-    own_code_doubt(run->session, run->limit);
+    own_code_doubt(run->session, &run->named.region, run->limit);
     return run->written.kind == ERROR_NONE ? ok : error_replace(error, &run->written);
 }
 

@@ -365,7 +365,7 @@ struct elf_check {
     bool differs[2 * ELF_CODE];
     size_t n_code, n_all;
     uint64_t code_bytes;
-    bool is_quick; /* one of many: only copied code is compared, if possible later */
+    bool is_quick; /* one of many: it is compared later, if possible */
     struct elf_found found;
     struct error first; /* of the code that differs, where the command may go on; ERROR_NONE: none */
 };
@@ -439,16 +439,20 @@ static bool check_build(struct elf_check *check, const struct segment *note, str
     return !is_other || error_copy(error, &why);
 }
 
-/* Names the place of the first difference. */
+/* Names the place of the first difference. What such code does is not known: whether it jumps into what is
+ * measured, or writes a counter. */
 static void elf_check_tell(struct elf_check *check)
 {
     struct session *session = check->session;
     const char *at = strstr(check->first.text, "at 0x");
-    session->elf.differs = session->elf.differs || check->first.kind != ERROR_NONE;
-    if (check->first.kind != ERROR_NONE)
-        request_note(session->request, "code differs from the ELF, first %s; %s", at != NULL ? at : "",
+    if (check->first.kind != ERROR_NONE) {
+        session->elf.differs = true;
+        snprintf(session->elf.other, sizeof session->elf.other, "code differs from the ELF, first %.*s",
+                 at != NULL ? (int)strcspn(at + 3, " ") + 3 : 0, or_empty(at));
+        request_note(session->request, "code differs from the ELF, first %s; %s", or_empty(at),
                      session->elf.same_build ? "its build ID is in place: something changed it"
                                              : "most is the same: the program may have changed it");
+    }
     if (check->found.others > 0)
         request_note(session->request,
                      "%zu of the compared words differ from the ELF, the first at 0x%08" PRIX64
@@ -469,48 +473,38 @@ static bool check_more_code(struct elf_check *check, struct error *error)
                                               check->found.other_at);
 }
 
-/* For the results. */
-static void keep_unseen(struct session *session, uint64_t address, const char *what)
-{
-    snprintf(session->elf.unseen, sizeof session->elf.unseen, "the ELF's code at 0x%08" PRIX64 " %s", address,
-             what);
-}
-
 /* Other errors end the check. */
 static bool is_compared(const struct error *why)
 {
     return why->kind == ERROR_ELF_MISMATCH || !stops_there(why->kind);
 }
 
-/* Words other than code are the program's to change. */
 static bool elf_check_same(struct elf_check *check, const struct segment *part, size_t pieces,
-                           struct error *why)
+                           struct elf_found *found, struct error *why)
 {
-    struct elf_found found = {0};
+    *found = (struct elf_found){.has_code = false};
     for (size_t k = 0; k < pieces; k++) {
         const struct segment piece = elf_memory_piece(part, k, pieces);
-        if (!check_piece(check->session, &piece, &found, why))
+        if (!check_piece(check->session, &piece, found, why))
             return false;
     }
-    check->found.has_code = check->found.has_code || found.has_code;
+    check->found.has_code = check->found.has_code || found->has_code;
     return true;
 }
-
-static const char unread_code[] = "cannot be read back: it is not compared";
 
 /* What a part that the program copies shows: it is where it runs, where it is loaded, or not this ELF's. */
 enum copied { COPIED_RUNS, COPIED_LOADED, COPIED_OTHER, COPIED_UNREAD, COPIED_FAILED };
 
 static enum copied look_for_copied(struct elf_check *check, const struct segment *loaded, size_t pieces,
-                                   bool *is_read, struct error *why)
+                                   struct elf_found *found, bool *is_read, struct error *why)
 {
     const struct segment run = elf_memory_run(check->session, loaded);
     struct error there = {0}, source = {0};
     *is_read = true;
-    if (elf_check_same(check, &run, pieces, &there))
+    if (elf_check_same(check, &run, pieces, found, &there))
         return COPIED_RUNS;
     *is_read = there.kind == ERROR_ELF_MISMATCH;
-    if (is_compared(&there) && loaded->apart != 0 && elf_check_same(check, loaded, pieces, &source)) {
+    if (is_compared(&there) && loaded->apart != 0 && elf_check_same(check, loaded, pieces, found, &source)) {
         error_copy(why, &there);
         return COPIED_LOADED;
     }
@@ -529,9 +523,11 @@ static bool check_copied(struct elf_check *check, const struct segment *loaded, 
 {
     struct session *session = check->session;
     const struct segment run = elf_memory_run(session, loaded);
+    struct elf_found ignored = {0}; /* words other than code are the program's to change */
     struct error why = {0};
+    char unread[96];
     bool is_read;
-    switch (look_for_copied(check, loaded, ELF_PIECES, &is_read, &why)) {
+    switch (look_for_copied(check, loaded, ELF_PIECES, &ignored, &is_read, &why)) {
     case COPIED_RUNS:
         return true;
     case COPIED_LOADED:
@@ -543,8 +539,10 @@ static bool check_copied(struct elf_check *check, const struct segment *loaded, 
             is_read ? elf_check_cached(session) : "");
         return true;
     case COPIED_UNREAD:
-        keep_unseen(session, run.address, unread_code);
-        request_note(session->request, "%s", session->elf.unseen);
+        snprintf(unread, sizeof unread,
+                 "the ELF's code at 0x%08" PRIX64 " cannot be read back: it is not compared", run.address);
+        doubt_add(session->elf.unseen, unread);
+        request_note(session->request, "%s", unread);
         return true;
     case COPIED_OTHER:
         if (session->elf.same_build || loaded->apart == 0)
@@ -591,9 +589,8 @@ static bool check_memory(struct session *session, struct error *error)
     elf_check_tell(&check);
     if (check.found.has_code || session->elf.same_build || session->elf.may_be_other)
         return true;
-    snprintf(session->elf.unseen, sizeof session->elf.unseen,
-             "no code could be compared: " PROGRAM_NOT_KNOWN);
-    request_note(session->request, "%s", session->elf.unseen);
+    doubt_add(session->elf.unseen, "no code could be compared: " PROGRAM_NOT_KNOWN);
+    request_note(session->request, "no code could be compared: " PROGRAM_NOT_KNOWN);
     return true;
 }
 
@@ -608,14 +605,17 @@ static bool elf_check(struct session *session, struct error *error)
 
 /* ---- what is measured */
 
-/* The part of the code that one of the segments has, which run at their address less `apart`. */
+/* The part of the code that one of the segments has, which run at their address less `apart`; by whole words,
+ * which are compared. */
 static bool find_in(const struct segment *segments, size_t n, const struct extent *code, struct segment *out)
 {
+    const uint64_t low = code->low & ~UINT64_C(3), high = (code->high + 3) & ~UINT64_C(3);
     for (size_t i = 0; i < n; i++) {
-        uint64_t from = segments[i].address - segments[i].apart, offset = code->low - from;
+        uint64_t from = segments[i].address - segments[i].apart, begin = low > from ? low : from,
+                 offset = begin - from;
         if (code->low < from || offset >= segments[i].size || code->high <= code->low)
             continue;
-        size_t left = segments[i].size - (size_t)offset, size = code->high - code->low;
+        size_t left = segments[i].size - (size_t)offset, size = high - begin;
         *out = (struct segment){.address = segments[i].address + offset,
                                 .size = size < left ? size : left,
                                 .bytes = segments[i].bytes + offset,
@@ -641,9 +641,37 @@ static bool find_copied(struct session *session, const struct extent *code, stru
 
 static size_t function_pieces(const struct segment *part)
 {
-    enum { MOST = 16 };
-    size_t pieces = (part->size + sizeof(uint32_t) * ELF_WORDS - 1) / (sizeof(uint32_t) * ELF_WORDS);
-    return pieces < MOST ? pieces : MOST;
+    enum { PIECE = 4 * ELF_WORDS };
+    return (part->size + PIECE - 1) / PIECE;
+}
+
+/* For each result of the function. */
+static bool keep_doubt(struct session *session, const struct extent *code, const char *what,
+                       struct error *error)
+{
+    char place[256];
+    struct elf_doubt *doubts =
+        array_grow(session->elf.doubts, session->elf.n_doubts + 1, &session->elf.doubts_room, sizeof *doubts);
+    if (doubts == NULL)
+        return error_memory(error);
+    session->elf.doubts = doubts;
+    struct elf_doubt *doubt = &doubts[session->elf.n_doubts++];
+    session_place(session, code->low, place, sizeof place);
+    doubt->code = *code;
+    snprintf(doubt->text, sizeof doubt->text, "the code of %.80s %s", place, what);
+    return true;
+}
+
+static bool doubt_unread(struct session *session, const struct extent *code, struct error *error)
+{
+    return keep_doubt(session, code, "cannot be read back: it is not compared", error);
+}
+
+/* Constants in it differ: what it loads by them, and where it stores, is not as in the ELF. */
+static bool doubt_others(struct session *session, const struct extent *code, const struct elf_found *found,
+                         struct error *error)
+{
+    return found->others == 0 || keep_doubt(session, code, "has other constants than the ELF's", error);
 }
 
 /* A difference in the function: with the build ID in place, something has changed it. */
@@ -656,7 +684,8 @@ static bool function_differs(struct session *session, const struct extent *code,
     if (why->kind != ERROR_ELF_MISMATCH || !session->elf.same_build)
         return error_copy(error, why);
     request_note(session->request, "%s; its build ID is in place", why->text);
-    return true;
+    session->elf.differs = true;
+    return keep_doubt(session, code, "is not the ELF's", error);
 }
 
 /* Without a breakpoint instruction, which the program would overwrite. */
@@ -724,21 +753,19 @@ static bool check_copied_function(struct elf_check *check, const struct extent *
                                   const struct segment *loaded, struct error *error)
 {
     struct session *session = check->session;
+    struct elf_found found = {0};
     struct error why = {0};
     bool is_read = true, resets = session->request->reset;
-    switch (look_for_copied(check, loaded, function_pieces(loaded), &is_read, &why)) {
+    switch (look_for_copied(check, loaded, function_pieces(loaded), &found, &is_read, &why)) {
     case COPIED_RUNS:
-        return !resets || check_later(session, code, error);
+        return resets ? check_later(session, code, error) : doubt_others(session, code, &found, error);
     case COPIED_LOADED:
-        if (resets)
-            return check_later(session, code, error);
-        if (is_read)
+        if (is_read && !resets)
             return check_not_copied(session, code, &why, error);
-        keep_unseen(session, code->low, "cannot be read where it runs: only its load image is compared");
-        return true;
+        /* fall through */
     case COPIED_UNREAD:
-        keep_unseen(session, code->low, unread_code);
-        return true;
+        return resets || may_stop_there(session, code) ? check_later(session, code, error)
+                                                       : doubt_unread(session, code, error);
     case COPIED_OTHER:
     case COPIED_FAILED:
         break;
@@ -748,22 +775,22 @@ static bool check_copied_function(struct elf_check *check, const struct extent *
 
 static bool check_function(struct elf_check *check, const struct extent *code, struct error *error)
 {
+    struct session *session = check->session;
     struct segment part;
-    if (!find_loaded(check->session, code, &part)) {
-        if (!find_copied(check->session, code, &part))
-            return true;
-        return check->is_quick && may_stop_there(check->session, code)
-                   ? check_later(check->session, code, error)
-                   : check_copied_function(check, code, &part, error);
-    }
-    size_t pieces = function_pieces(&part);
-    for (size_t k = 0; k < pieces && !check->is_quick; k++) {
-        struct segment piece = elf_memory_piece(&part, k, pieces);
-        struct error why = {0};
-        if (!check_piece(check->session, &piece, &check->found, &why))
-            return function_differs(check->session, code, &why, error);
-    }
-    return true;
+    struct elf_found found;
+    struct error why = {0};
+    bool is_loaded = find_loaded(session, code, &part);
+    if (code->high <= code->low)
+        return true;
+    if (!is_loaded && !find_copied(session, code, &part))
+        return keep_doubt(session, code, "is not in the ELF file: it is not compared", error);
+    if (check->is_quick && may_stop_there(session, code))
+        return check_later(session, code, error);
+    if (!is_loaded)
+        return check_copied_function(check, code, &part, error);
+    return elf_check_same(check, &part, function_pieces(&part), &found, &why)
+               ? doubt_others(session, code, &found, error)
+               : function_differs(session, code, &why, error);
 }
 
 /* Of a halted core. */
@@ -783,17 +810,18 @@ static bool read_by_halted(struct device *device, const struct core *core, const
     return run_look(device->ledger, core, list, results, deadline, error);
 }
 
-static bool compare_stopped(struct session *session, const struct segment *piece, struct error *error)
+static bool compare_stopped(struct session *session, const struct segment *piece, struct elf_found *found,
+                            struct error *error)
 {
     struct elf_words words;
     struct error by_core = {0};
     if (elf_memory_read(session, read_halted, piece, &words, error) &&
-        elf_memory_compare(session, piece, &words, NULL, error))
+        elf_memory_compare(session, piece, &words, found, error))
         return true;
     if (!is_compared(error) || !may_see_more(session))
         return false;
     if (elf_memory_read(session, read_by_halted, piece, &words, &by_core) &&
-        elf_memory_compare(session, piece, &words, NULL, &by_core)) {
+        elf_memory_compare(session, piece, &words, found, &by_core)) {
         error_clear(error);
         return true;
     }
@@ -806,20 +834,21 @@ static bool compare_stopped(struct session *session, const struct segment *piece
 static bool prove_late(struct session *session, const struct extent *code, struct error *error)
 {
     struct segment loaded;
+    struct elf_found found = {0};
     struct error why = {0};
-    if (!find_copied(session, code, &loaded))
+    if (!find_loaded(session, code, &loaded) && !find_copied(session, code, &loaded))
         return true;
     const struct segment run = elf_memory_run(session, &loaded);
     size_t pieces = function_pieces(&run);
     for (size_t k = 0; k < pieces; k++) {
         struct segment piece = elf_memory_piece(&run, k, pieces);
-        if (compare_stopped(session, &piece, &why))
+        if (compare_stopped(session, &piece, &found, &why))
             continue;
-        if (is_compared(&why)) /* so is what cannot be read even now: the error of this code alone */
-            why.kind = ERROR_ELF_MISMATCH;
-        return function_differs(session, code, &why, error);
+        return is_compared(&why) && why.kind != ERROR_ELF_MISMATCH
+                   ? doubt_unread(session, code, error)
+                   : function_differs(session, code, &why, error);
     }
-    return true;
+    return doubt_others(session, code, &found, error);
 }
 
 static bool is_around(const struct extent *code, uint64_t place)
@@ -848,6 +877,26 @@ bool program_is_proved(const struct session *session, const struct region *regio
             (!region->to_return && is_around(&session->elf.late[i], region->end)))
             return false;
     return true;
+}
+
+void program_doubt(const struct session *session, const struct region *region, char doubt[DOUBT_ROOM])
+{
+    for (size_t i = 0; i < session->elf.n_doubts; i++)
+        if (is_around(&session->elf.doubts[i].code, region->start) ||
+            (!region->to_return && is_around(&session->elf.doubts[i].code, region->end)))
+            doubt_add(doubt, session->elf.doubts[i].text);
+    doubt_add(doubt, session->elf.other);
+    if (session->elf.may_be_other)
+        doubt_add(doubt, PROGRAM_SLEPT);
+}
+
+void program_forget(struct session *session)
+{
+    free(session->elf.late);
+    free(session->elf.doubts);
+    session->elf.late = NULL;
+    session->elf.doubts = NULL;
+    session->elf.n_late = session->elf.late_room = session->elf.n_doubts = session->elf.doubts_room = 0;
 }
 
 bool program_check_places(const struct session *session, const struct named_region *named,
@@ -879,7 +928,7 @@ bool program_check_region(struct session *session, const struct named_region *na
     return check_region(session, named, false, error);
 }
 
-bool program_check_copied(struct session *session, const struct named_region *named, struct error *error)
+bool program_check_quickly(struct session *session, const struct named_region *named, struct error *error)
 {
     return check_region(session, named, true, error);
 }

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "base/values.h"
 #include "run/region.h"
 #include "run/session.h"
 
@@ -27,9 +28,13 @@ bool program_check_places(const struct session *session, const struct named_regi
 /* After that: the same of the functions of a region, whole. What the program has yet to copy is compared when
  * the core first stops in it. */
 bool program_check_region(struct session *session, const struct named_region *named, struct error *error);
-/* Of one of many regions: only of what the program copies. */
-bool program_check_copied(struct session *session, const struct named_region *named, struct error *error);
+/* Of one of many regions: if possible when the core first stops in it. */
+bool program_check_quickly(struct session *session, const struct named_region *named, struct error *error);
 /* So, as engine.prove. */
 bool program_prove(void *session, uint64_t place, struct error *error);
 /* False: it has no result, as something of it is still to be compared. */
 bool program_is_proved(const struct session *session, const struct region *region);
+/* Joins to a result's doubt that code is not the ELF's, or could not be compared. */
+void program_doubt(const struct session *session, const struct region *region, char doubt[DOUBT_ROOM]);
+/* What the regions checked so far have left. */
+void program_forget(struct session *session);

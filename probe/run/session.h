@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "base/values.h"
 #include "device/device.h"
 #include "engine/engine.h"
 #include "links/link.h"
@@ -38,15 +39,21 @@ struct session {
     bool lends_symbols;      /* another owner closes them */
     bool stop_named;         /* the error says where another one has halted the core */
     struct {
-        char found[ELF_PATH]; /* the file that was not named; "" */
-        bool by_core;         /* memory is read as the core sees it */
-        bool shown_in_sleep;  /* memory of the sleeping core was right */
-        bool may_be_other;    /* what it shows in sleep is not this ELF, which a note says */
-        bool differs;         /* some of its code is another on the target */
-        bool same_build;      /* its build ID is in place */
-        char unseen[128];     /* what of its code could not be compared; "": nothing */
-        struct extent *late;  /* functions to compare when the core first stops in them */
+        char found[ELF_PATH];    /* the file that was not named; "" */
+        bool by_core;            /* memory is read as the core sees it */
+        bool shown_in_sleep;     /* memory of the sleeping core was right */
+        bool may_be_other;       /* what it shows in sleep is not this ELF, which a note says */
+        bool differs;            /* some of its code is another on the target */
+        bool same_build;         /* its build ID is in place */
+        char unseen[DOUBT_ROOM]; /* what of the whole program could not be compared; "": nothing */
+        char other[64];          /* where its code is another; "" */
+        struct extent *late;     /* functions to compare when the core first stops in them */
         size_t n_late, late_room;
+        struct elf_doubt {
+            struct extent code;
+            char text[192];
+        } * doubts; /* what is not shown of the code of functions; owned, as `late` */
+        size_t n_doubts, doubts_room;
     } elf;
     struct {
         struct named_region *region; /* NULL: not a region */

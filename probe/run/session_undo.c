@@ -459,9 +459,7 @@ bool session_close(struct session *session, struct error *error)
     session->sleeps = session->asks = (struct code_places){.n = 0};
     session->waits.items = NULL;
     session->waits.known = false;
-    free(session->elf.late);
-    session->elf.late = NULL;
-    session->elf.n_late = session->elf.late_room = 0;
+    program_forget(session);
     return ok;
 }
 

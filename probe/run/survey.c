@@ -173,7 +173,7 @@ static void limit_time(struct survey_run *run)
     turns->hot_us = is_short ? turns->for_us : turns->for_us / 2;
 }
 
-/* Before anything is changed; the code of as many as take little time, and all that is copied. */
+/* Before anything is changed; the code of as many as take little time, of others when they are reached. */
 static bool check_codes(struct survey_run *run, struct error *error)
 {
     enum { MOST = 64 };
@@ -181,7 +181,7 @@ static bool check_codes(struct survey_run *run, struct error *error)
         struct survey_region *one = &run->regions.at[i];
         struct error why = {0};
         if (one->refused || (i < MOST ? program_check_region(run->session, &one->named, &why)
-                                      : program_check_copied(run->session, &one->named, &why)))
+                                      : program_check_quickly(run->session, &one->named, &why)))
             continue;
         if (why.kind != ERROR_ELF_MISMATCH)
             return error_copy(error, &why);
@@ -253,7 +253,6 @@ static void survey_describe_region(const struct survey_run *run, struct survey_r
     conditions_add_note(conditions, region->named.start.note);
     conditions_add_note(conditions, region->notes);
     snprintf(region->summary->doubt, sizeof region->summary->doubt, "%s", region->doubt);
-    own_code_doubt(run->session, region->summary->doubt);
 }
 
 static void survey_fill_row(const struct survey_run *run, struct survey_region *region,

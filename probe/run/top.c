@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "run/top.h"
 
+#include "run/program.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +147,7 @@ const char *top_run_refuses(const struct top_run *self)
 static void top_run_forget(struct session *session)
 {
     memset(&session->measured, 0, sizeof session->measured);
+    program_forget(session);
     session->stop_named = false;
     session->clock.change[0] = '\0';
 }

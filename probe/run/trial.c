@@ -7,6 +7,7 @@
 #include "measure/plausible.h"
 #include "measure/widen.h"
 #include "report/number.h"
+#include "run/program.h"
 #include "run/values.h"
 #include "trace/trace.h"
 
@@ -291,12 +292,13 @@ bool own_code_check(struct session *session, struct error *error)
     return true;
 }
 
-void own_code_doubt(const struct session *session, char doubt[DOUBT_ROOM])
+void own_code_doubt(const struct session *session, const struct region *region, char doubt[DOUBT_ROOM])
 {
     char text[160];
     snprintf(text, sizeof text, "%s: nothing shows whether it runs in a hit", session->measured.own_write);
     if (session->measured.may_write)
         doubt_add(doubt, text);
+    program_doubt(session, region, doubt);
 }
 
 /* --- sleep ---------------------------------------------------------------------------------------------- */

@@ -18,8 +18,8 @@ void own_code_measured(struct session *session, struct named_region *named, bool
  * of a Cortex-M. A note says so if what is measured is the whole program, is not known, or calls what only
  * registers show. */
 bool own_code_check(struct session *session, struct error *error);
-/* Joins to a summary's doubt that the program itself may write the counter in a hit. */
-void own_code_doubt(const struct session *session, char doubt[DOUBT_ROOM]);
+/* Joins to a summary's doubt that the program itself may write the counter in a hit, and program_doubt. */
+void own_code_doubt(const struct session *session, const struct region *region, char doubt[DOUBT_ROOM]);
 /* Whether another try may do better than the one that ended with `why`: from here on, own_code_check lets
  * the engine watch for such an instruction, where it can. */
 bool own_code_watch(struct session *session, const struct error *why);

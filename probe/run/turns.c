@@ -566,6 +566,7 @@ static bool use_turn(void *context, struct engine *engine, const struct deadline
     bool ok = take_passes(turn->turns, region, turn->follows, engine, deadline, error);
     region->quick = deadline_now_us() - begun_us < turn->turns->slice_us;
     snprintf(region->doubt, sizeof region->doubt, "%s", engine->doubt);
+    own_code_doubt(turn->turns->session, &region->named.region, region->doubt);
     return ok;
 }
 

@@ -212,6 +212,18 @@ def test_any_number_of_functions_may_be_copied_later(tmp_path, way):
         assert "overwritten" not in tool.out and all(rows[name]["hits"] > 0 for name in ("f0", "f19", "f69")), tool.out + tool.err
 
 
+@pytest.mark.any_row
+@pytest.mark.parametrize("way", ["m4/swd", "a9/swd"])
+def test_of_many_functions_each_that_is_measured_is_compared(tmp_path, way):
+    source = MANY.replace("QUICK void f", "APART __attribute__((used)) void f")
+    with own_place(tmp_path, way, source, *FLAGS, "-DWAITS=0", "-Wl,--build-id") as place:
+        before = rows_of(place.run("survey", "f*", "-r", 1, "--for", "10s", "--json").out)
+        assert "doubt" not in before["f0"] and "doubt" not in before["f69"], before
+        place.board.write("f69", place.board.read("f19", 16))
+        after = rows_of(place.run("survey", "f*", "-r", 1, "--for", "10s", "--json").out)
+        assert "(f69) is not the ELF's" in after["f69"]["doubt"] and "(f" not in after["f0"].get("doubt", ""), after
+
+
 @pytest.mark.parametrize("way", ["m4/swd"])
 def test_of_many_functions_none_gets_a_breakpoint_before_it_is_copied(tmp_path, way):
     with own_place(tmp_path, way, MANY, *FLAGS, "-DWAITS=1") as place:
@@ -235,6 +247,61 @@ def test_a_function_that_was_patched_in_ram(tmp_path, way):
     with a_place(tmp_path, "m4/swd", "-DWAITS=1", "-Wl,--build-id") as place:
         refused = place.run("delta", "work", "-r", 1)
         assert refused.code == 3 and "breakpoint instruction" in unfolded(refused.err), refused.err
+
+
+def rows_of(text, kind="region"):
+    return {row["name"]: row for row in map(json.loads, text.splitlines()) if row["type"] == kind}
+
+
+OF_WORK = "(work) is not the ELF's"
+
+
+@pytest.mark.any_row(2)
+@pytest.mark.parametrize("way", ["m4/swd", "m7/swd", "a9/swd", "r5/swd", "m7", "gdb m7"])
+def test_code_that_is_not_the_elfs_is_a_doubt_of_what_is_measured(tmp_path, way):
+    with a_place(tmp_path, way, "-DWAITS=0", "-Wl,--build-id") as place:
+        assert "exact" in place.run("delta", "work", "-r", 2).out
+        place.board.write("work", code_of(place, place.elf, "other"))
+        for words in (["delta", "work", "-r", 2], ["delta", "flash", "work", "-r", 2], ["delta", "work", "flash", "-r", 2]):
+            result = place.run(*words, "--quiet")
+            assert result.code == 0 and OF_WORK in unfolded(result.out) and "each count is exact" not in result.out, (words, result.out)
+        survey = place.run("survey", "work", "flash", "-r", 2, "--for", "10s", "--json")
+        rows = rows_of(survey.out)
+        assert OF_WORK in rows["work"]["doubt"] and "doubt" not in rows["flash"], survey.out
+        if "gdb" not in way and way != "m7":
+            lines = place.run("lines", "work", "-r", 2, "--quiet")
+            assert OF_WORK in unfolded(lines.out) or lines.code != 0, lines.out + lines.err
+    if way in ("m4/swd", "r5/swd"):
+        return
+    with a_place(tmp_path, way, "-DWAITS=1", "-Wl,--build-id") as place:
+        other = code_of(place, place.elf, "other")
+        with waiting(place, "delta", "work", "-r", 2, "--timeout", 60, "--json") as tool:
+            place.board.write("data_load", other)
+            place.board.write_word("waits", 0)
+        assert tool.returncode == 0 and OF_WORK in json.loads(tool.out.splitlines()[-1])["doubt"], tool.out
+
+
+ODD = """__asm(".section .ramfunc,\\"ax\\"\\n.syntax unified\\n.thumb\\n.align 2\\nnop\\n.global odd\\n.thumb_func\\n.type odd, %function\\n"
+      "odd: movs r0, #1\\nbx lr\\n.size odd, . - odd\\n.align 2\\n.global loads\\n.thumb_func\\n.type loads, %function\\n"
+      "loads: ldr r0, 1f\\nbx lr\\n.align 2\\n1: .word 0x12345678\\n.size loads, . - loads\\n.text");
+void odd(void); void loads(void);
+static void (*volatile more[2])(void) = {odd, loads};
+"""
+
+
+@pytest.mark.parametrize("way", ["m7/swd", "m4/swd"])
+def test_each_halfword_and_constant_of_a_function_is_compared(tmp_path, way):
+    source = SOURCE.replace("static volatile uint32_t first", ODD + "static volatile uint32_t first").replace("jobs[1]();", "jobs[1](); more[0](); more[1]();")
+    with own_place(tmp_path, way, source, *FLAGS, "-DWAITS=0", "-Wl,--build-id") as place:
+        odd = place.symbol("odd") & ~1
+        assert odd % 4 == 2
+        for name in ("odd", "loads"):
+            right = place.run("delta", name, "-r", 2)
+            assert right.code == 0 and "is not proved" not in right.out, right.out
+        place.board.write(odd, b"\x02\x20")
+        place.board.write((place.symbol("loads") & ~1) + 4, bytes(4))
+        assert "the code of odd is not the ELF's" in unfolded(place.run("delta", "odd", "-r", 2).out)
+        assert "has other constants than the ELF's" in unfolded(place.run("delta", "loads", "-r", 2).out)
 
 
 @pytest.mark.any_row

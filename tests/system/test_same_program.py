@@ -69,6 +69,7 @@ def test_other_code_in_what_is_measured_is_refused_or_named(tmp_path, way):
         place.board.write("spare", b"\x12\x34\x56\x78")
         code, err, _ = said(place, "delta", "filter", "-r", 2)
         assert code == 0 and "its build ID is in place" in err, err
+        assert "not proved to be exact: code differs from the ELF, first at 0x" in said(place, "delta", "filter", "-r", 2, "--quiet")[2]
         assert "its build ID is in place" in said(place, "delta", "spare", "-r", 2, "--timeout", 1)[1]
 
 
