@@ -317,6 +317,38 @@ static bool step_off(struct direct_engine *self, uint64_t here, struct error *er
     return direct_run_step(self, error);
 }
 
+/* Resumed onto its breakpoint for a re-hit, the core may take an interrupt first, whose handler runs the same
+ * code: its stops at what is watched are the run's own, and it comes back. */
+static bool direct_come_back(struct direct_engine *self, uint64_t wanted, struct error *error)
+{
+    bool to_start = wanted == self->region.start;
+    for (;;) {
+        struct hit_plan plan = plan_of(self, 0);
+        struct stop stop = {0};
+        if (self->call.others.n == 0)
+            break;
+        if (!direct_restore_borrowed(self, error) || !direct_read_stop(self, &stop, error))
+            return false;
+        bool own = stop.unreadable == NULL && stop.cause == STOP_BREAKPOINT && stop.pc != wanted &&
+                   others_find(&self->call.others, self->core, stop.pc) != NULL;
+        if (!own)
+            break;
+        self->core_is = CORE_IS_OURS;
+        if (!direct_check_time(self, error) || !call_may_step(&self->region, self->core, stop.pc, error) ||
+            !step_off(self, stop.pc, error))
+            return false;
+        direct_new_list(self);
+        if (to_start)
+            hit_plan_add_to_start(&plan, &self->list);
+        else
+            (void)hit_plan_add_on(&plan, &self->list);
+        core_add_wait_halt(self->core, &self->list);
+        if (!direct_run_plain(self, error))
+            return false;
+    }
+    return direct_confirm_stop(self, wanted, error);
+}
+
 static bool run_past(struct direct_engine *self, size_t pending, struct error *error)
 {
     if (!direct_run_step(self, error))
@@ -526,7 +558,7 @@ static bool look_at_frame(struct direct_engine *self, enum segment *from, struct
 static bool finish_by_hand(struct direct_engine *self, const struct hit_steps *hit_steps, struct error *error)
 {
     hit_results_complete(&self->hits, hit_steps, self->results);
-    if (!direct_confirm_stop(self, direct_end(self), error))
+    if (!direct_come_back(self, direct_end(self), error))
         return false;
     hit_results_hold(&self->hits);
     if (!direct_confirm_held(self, error) || !show_end(self, error))
@@ -556,7 +588,7 @@ static bool direct_recover(struct direct_engine *self, size_t at, enum segment *
         else if (self->items[at].at.offset == direct_end(self))
             return breakpoints_refuse(direct_end(self), error);
         *from = SEGMENT_LEAVE;
-        return direct_confirm_stop(self, self->region.start, error);
+        return direct_come_back(self, self->region.start, error);
     case SEGMENT_AT_END:
         return confirm_end(self, from, error);
     case SEGMENT_FRAME:
@@ -565,7 +597,7 @@ static bool direct_recover(struct direct_engine *self, size_t at, enum segment *
         if (at < hit_steps.reading_at[1][0] && self->items[at].once) { /* the end is not read yet */
             direct_note_change(self);
             *from = SEGMENT_FINISH;
-            return direct_confirm_stop(self, direct_end(self), error);
+            return direct_come_back(self, direct_end(self), error);
         }
         *from = next_begins(self);
         return finish_by_hand(self, &hit_steps, error);

@@ -327,7 +327,8 @@ bool region_look_into(struct named_region *named, struct symbols *symbols, struc
     region->is_unread = symbols == NULL;
     named->of_two_calls = !two && !ways.ends && region->start != region->end;
     named->code = (struct extent){0, 0};
-    if (ways.ends && !(two && (ways.leaves || ways.calls)))
+    bool may_be_next_call = region->start == region->end && at_entry && ways.leaves;
+    if (ways.ends && !may_be_next_call && !(two && (ways.leaves || ways.calls)))
         named->code = ways.code;
     bool elsewhere = two && (ways.leaves || ways.calls);
     region->start_again = region->start != region->end && (ways.again || elsewhere || (lost && at_entry));
