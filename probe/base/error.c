@@ -149,10 +149,24 @@ bool error_prefix(struct error *error, const char *format, ...)
     return false;
 }
 
+/* A line, or the lines. */
+static bool has_line(const char *text, const char *line)
+{
+    const size_t n = strlen(line);
+    for (const char *at = text; at != NULL; at = strchr(at, '\n')) {
+        at += *at == '\n';
+        if (strncmp(at, line, n) == 0 && (at[n] == '\0' || at[n] == '\n'))
+            return true;
+    }
+    return false;
+}
+
 bool error_add(struct error *error, const struct error *further)
 {
     if (error->kind == ERROR_NONE)
         return error_copy(error, further);
+    if (has_line(error->text, further->text))
+        return false;
     size_t used = strlen(error->text);
     snprintf(error->text + used, sizeof error->text - used, "\n%s", further->text);
     error->added = true;

@@ -25,8 +25,8 @@ static const char about_options[] =
     "the current folder or ~/.config/pmu-probe. $PMU_PROBE stands for --probe.";
 
 static const char overview_examples[] =
-    "probes                               what can be reached from here\n--elf app.elf delta my_function "
-    "     what a function costs\nstat --for 2s -M CPI                 counts while the core runs\n";
+    "probes                           # what can be reached from here\n--elf app.elf delta my_function  "
+    "# what a function costs\nstat --for 2s -M CPI             # counts while the core runs\n";
 
 static const struct {
     int code;

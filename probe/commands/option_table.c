@@ -264,7 +264,7 @@ _Static_assert(sizeof option_table / sizeof *option_table <= OPTION_MOST, "optio
 
 const struct option_words option_words[OPTION_KINDS] = {
     [OPTION_TEXT] = {"a value", "", NULL},
-    [OPTION_CORE] = {"a number", " of info", "1"},
+    [OPTION_CORE] = {"a number", " that info shows", "1"},
     [OPTION_FREQUENCY] = {"a frequency", "", "12M"},
     [OPTION_SPEED] = {"a frequency", " from 1k to 1G", "4M"},
     [OPTION_COUNT] = {"a whole number", " from 1 up", "200"},

@@ -483,6 +483,17 @@ static bool remove_comparator(struct breakpoints *self, unsigned n, struct error
     return !ours || write_comparator(self, n, 0, 0, error);
 }
 
+bool breakpoints_are_overwritten(const struct breakpoints *self, const struct deadline *deadline,
+                                 uint64_t *address)
+{
+    for (size_t i = 0; i < self->n_patches; i++) {
+        *address = self->patches[i].address;
+        if (ledger_is_overwritten(self->ledger, instruction_at(self, *address), deadline))
+            return true;
+    }
+    return false;
+}
+
 bool breakpoints_remove(struct breakpoints *self, const struct deadline *deadline, struct error *error)
 {
     self->deadline = deadline;

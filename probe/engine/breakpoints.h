@@ -73,6 +73,9 @@ bool breakpoints_check(const struct breakpoints *breakpoints, const struct deadl
 /* ERROR_ADDRESS if a neighbour has stopped at our breakpoint. Checks every 100 ms, or `now`. */
 bool breakpoints_check_neighbours(struct breakpoints *breakpoints, bool now, const struct deadline *deadline,
                                   struct error *error);
+/* Whether the program has written over a breakpoint instruction: there it does not stop. */
+bool breakpoints_are_overwritten(const struct breakpoints *breakpoints, const struct deadline *deadline,
+                                 uint64_t *address);
 /* The undoing of the ledger restores what the comparators held. Can be called again after a failure. */
 bool breakpoints_remove(struct breakpoints *breakpoints, const struct deadline *deadline,
                         struct error *error);

@@ -575,8 +575,14 @@ bool call_is_left(const struct call *call, uint64_t sp)
 
 bool call_may_step(const struct region *region, const struct core *core, uint64_t pc, struct error *error)
 {
-    return !call_is_held(region, core, pc) ||
-           error_advise(error, ERROR_STATE, "Name an end after its store-exclusive.",
+    if (!call_is_held(region, core, pc))
+        return true;
+    if (core_place(core, pc) == core_place(core, region->start))
+        return error_advise(error, ERROR_STATE, "Measure START END from after its store-exclusive on.",
+                            "the start was reached inside the call, at 0x%08" PRIX64
+                            ", a load-exclusive: after a step there its store would fail",
+                            core_place(core, pc));
+    return error_advise(error, ERROR_STATE, "Name an end after its store-exclusive.",
                         "another task or handler was at 0x%08" PRIX64
                         ", a load-exclusive at which hits end: after a step there its store would fail, and "
                         "it would try again, each time",

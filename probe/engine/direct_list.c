@@ -259,6 +259,12 @@ static bool is_late(struct direct_engine *self)
 
 static bool tell_late(const struct direct_engine *self, struct error *error)
 {
+    struct deadline soon = read_time(NULL);
+    uint64_t at;
+    if (breakpoints_are_overwritten(&self->breakpoints, &soon, &at))
+        return error_advise(error, hit_under_way(self) != NULL ? ERROR_END : ERROR_START,
+                            "Begin when it has copied its code.",
+                            "the program has written over the breakpoint instruction at 0x%08" PRIX64, at);
     return progress_tell(&self->progress, self->hits.request, self->core, hit_under_way(self),
                          self->call.frame.end.pc, error);
 }

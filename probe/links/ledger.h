@@ -73,6 +73,8 @@ bool ledger_release(struct ledger *ledger, struct address at, const struct deadl
 /* Whether it still holds what this run wrote; also true if it cannot be read. */
 bool ledger_is_ours(struct ledger *ledger, struct address at, bool *ours, const struct deadline *deadline,
                     struct error *error);
+/* Whether it holds another value than was last written; false if that cannot be read. */
+bool ledger_is_overwritten(struct ledger *ledger, struct address at, const struct deadline *deadline);
 /* Something else has written it: forgets it, and it is reported with what else is left alone. */
 void ledger_leave(struct ledger *ledger, struct address at);
 enum { LEDGER_USES = 16 };

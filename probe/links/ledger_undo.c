@@ -245,6 +245,16 @@ bool ledger_is_ours(struct ledger *ledger, struct address at, bool *ours, const 
     return true;
 }
 
+bool ledger_is_overwritten(struct ledger *ledger, struct address at, const struct deadline *deadline)
+{
+    const struct ledger_entry *entry = ledger_find(ledger, at);
+    struct step look;
+    struct error unread = {0};
+    uint64_t now;
+    return entry != NULL && left_alone_expected(&entry->is, entry->wrote, entry->last, &look) &&
+           ledger_read(ledger, at, &now, deadline, &unread) && (now & look.mask) != look.value;
+}
+
 void ledger_leave(struct ledger *ledger, struct address at)
 {
     const struct ledger_entry *entry = ledger_find(ledger, at);

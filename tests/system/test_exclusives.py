@@ -171,6 +171,27 @@ def test_another_task_is_not_kept_in_an_exclusive_access(tmp_path):
         assert place.board.read_word("number") > before[0] and place.board.read_word("others") > before[1]
 
 
+NESTED = START + r"""
+volatile uint32_t number;
+APART __attribute__((naked, used)) void nested(volatile uint32_t *at, uint32_t deep)
+{
+    __asm volatile("ldrex r2, [r0]\nstrex r3, r2, [r0]\ncbz r1, 1f\npush {r4, lr}\nsubs r1, #1\nbl nested\npop {r4, pc}\n1: bx lr");
+}
+void run(void)
+{
+    for (;; round_count++)
+        nested(&number, 2);
+}
+"""
+
+
+def test_a_function_that_begins_so_and_calls_itself_is_refused_by_its_start(tmp_path):
+    with own_place(tmp_path, "m4/swd", NESTED) as place:
+        result = place.run("delta", "nested", "-r", 20, "--timeout", "3s")
+        assert "another task" not in result.err, result.err
+        assert result.code == 3 and "the start was reached inside the call" in unfolded(result.err), result.out + result.err
+
+
 def test_a_start_that_is_a_load_exclusive_is_not_stepped_over(tmp_path):
     with own_place(tmp_path, "m4/swd", BOTH, core_state="loses-exclusives") as place:
         before = place.board.read_word("taken")

@@ -14,6 +14,8 @@ TEST(the_first_fact_stays)
     assert_null(error.advice);
     assert_false(error_add(&error, &other));
     assert_string_equal(error.text, "at 1\nit stands");
+    assert_false(error_add(&error, &other)); /* it says so already */
+    assert_string_equal(error.text, "at 1\nit stands");
     error_set(NULL, ERROR_FAULT, "asked for by nobody");
 }
 
