@@ -324,7 +324,7 @@ bool session_undo(struct session *session, struct error *error)
     deadline = session_last_deadline(session);
     if (device_reset_is_new(&session->device, &deadline) || was_reset || session->putting_back.was_reset)
         request_note(session->request, "the target was reset, or lost power, while it was put back");
-    session->putting_back.was_reset = false; /* an end is told once; a session may have several */
+    session->putting_back.was_reset = false; /* a session may have several ends */
     session_tell_left(session);
     if (undone)
         return true;
