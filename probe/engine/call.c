@@ -495,7 +495,7 @@ static void prove_entry(struct call *call, const struct region *region)
     if (!is_proved && !call->is_partial)
         call->doubt = JUMPS_TO_ITSELF "a hit may begin in the middle of a call";
     else if (call->is_partial && call->has_ended && !region->one_stack && call->doubt == NULL)
-        call->doubt = JUMPS_TO_ITSELF "only calls after one of the same caller count";
+        call->doubt = JUMPS_TO_ITSELF "only calls after one of the same caller are proved to be whole";
 }
 
 static enum entered call_find_entry(struct call *call, const struct region *region, uint64_t back)

@@ -278,7 +278,7 @@ static bool debugger_engine_deliver(struct debugger_engine *self, struct error *
     progress_note(&self->progress);
     if (self->drops) { /* it may have begun in the middle of a call */
         if (self->call.has_ended && self->sink->unproved != NULL)
-            self->sink->unproved(self->sink->context, &self->hit);
+            self->enough = !self->sink->unproved(self->sink->context, &self->hit) || self->enough;
         return true;
     }
     self->hits++;

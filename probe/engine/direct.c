@@ -436,6 +436,17 @@ static bool direct_note_time(struct direct_engine *self, struct error *error)
     return true;
 }
 
+/* Halted within the hit. */
+static bool read_until_now(struct direct_engine *self, struct error *error)
+{
+    direct_new_registers(self);
+    size_t at = reading_add(&self->device->reading, false, NULL, &self->list);
+    if (!direct_run_plain(self, error))
+        return false;
+    reading_take(&self->device->reading, false, self->results, at, self->hits.hit.to);
+    return direct_restore_borrowed(self, error);
+}
+
 /* The hit runs on to its end, with what is left of its budget or without one, or it ends here. */
 static bool go_on_after_overrun(struct direct_engine *self, const struct counter_stop_look *look,
                                 struct error *error)
@@ -444,7 +455,10 @@ static bool go_on_after_overrun(struct direct_engine *self, const struct counter
     const struct engine_sink *sink = self->hits.sink;
     enum overrun_next next = OVERRUN_GOES_ON;
     uint64_t more = 0;
+    size_t pending = SIZE_MAX;
     self->core_is = CORE_IS_OURS;
+    if (self->device->reading.has_exceptions && !read_until_now(self, error))
+        return false;
     if (sink->overrun != NULL)
         next = sink->overrun(sink->context, &self->hits.hit, look, core_code_place(direct_end(self)), &more,
                              self->deadline, error);
@@ -453,16 +467,20 @@ static bool go_on_after_overrun(struct direct_engine *self, const struct counter
     hit_results_overran(&self->hits, next != OVERRUN_IS_NONE);
     progress_note(&self->progress);
     self->hits.enough = next == OVERRUN_STAYS;
-    direct_new_list(self);
+    direct_new_registers(self);
     if (next == OVERRUN_STAYS)
         counter_stop_add_stay(stop, &self->list);
     else if (next == OVERRUN_IS_NONE)
         counter_stop_add_arm(stop, &self->list, more, look->value);
     else
         counter_stop_add_disarm(stop, &self->list);
-    if (next != OVERRUN_STAYS)
+    if (next != OVERRUN_STAYS) {
+        pending = core_add_pending(self->core, &self->list);
         direct_add_run(self, &self->list);
+    }
     bool ok = direct_run_plain(self, error);
+    if (ok && pending != SIZE_MAX && core_pending(self->core, self->results[pending]))
+        self->hits.hit.tainted = true;
     if (ok && next == OVERRUN_STAYS)
         device_leave_as(self->device, LEAVE_HALTED_FOREIGN);
     return ok;

@@ -168,14 +168,15 @@ enum engine_wait { WAIT_START, WAIT_END };
 struct engine_sink {
     void *context;
     bool (*hit)(void *context, const struct raw_hit *);      /* false: enough */
-    void (*unproved)(void *context, const struct raw_hit *); /* not a hit, as it may be a call's part */
+    bool (*unproved)(void *context, const struct raw_hit *); /* not a hit, as it may be a call's part */
     /* From a stop to the same stop, with nothing executed: the cost of a halt. */
     void (*rehit)(void *context, const struct raw_hit *);
     /* The hit under way is not delivered: its call was made again before it returned. It has no `to`. */
     void (*left)(void *context, const struct raw_hit *);
     void (*tick)(void *context, enum engine_wait); /* now and then while the engine waits */
     /* The core is halted where the budget was used up, with all that can be read of a halted core. The hit
-     * ends at `end`; its `pairs` are those up to here. *more: for how many events OVERRUN_IS_NONE arms. */
+     * ends at `end`; its `pairs` are those up to here, and `to` has the count of exceptions up to here, if
+     * the core hides delayed ones. *more: for how many events OVERRUN_IS_NONE arms. */
     enum overrun_next (*overrun)(void *context, const struct raw_hit *, const struct counter_stop_look *,
                                  uint64_t end, uint64_t *more, const struct deadline *, struct error *);
     /* While the engine waits for the end; `hit` has only `from` and `before_us`. */

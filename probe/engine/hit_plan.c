@@ -302,8 +302,8 @@ void hit_results_complete(struct hit_results *hits, const struct hit_steps *hit_
 static void hit_results_hand_over(struct hit_results *hits, const struct raw_hit *hit)
 {
     if (hit->unproved) {
-        if (hits->sink->unproved != NULL)
-            hits->sink->unproved(hits->sink->context, hit);
+        hits->enough =
+            (hits->sink->unproved != NULL && !hits->sink->unproved(hits->sink->context, hit)) || hits->enough;
         return;
     }
     hits->hits++;
@@ -324,7 +324,8 @@ void hit_results_release(struct hit_results *hits, bool was_reset)
 /* False: it is not delivered. */
 static bool end_hit(struct hit_results *hits)
 {
-    bool counts = !hits->drops || hits->is_whole;
+    bool counts =
+        !hits->drops || hits->is_whole || hits->sink->overrun != NULL; /* which is to know its end */
     hits->hit.unproved = hits->drops;
     hits->under_way = hits->again = hits->drops = false;
     hits->over = true;

@@ -635,7 +635,7 @@ static bool delta_sink_on_hit(void *context, const struct raw_hit *raw)
 }
 
 /* Share and rate are of all calls. */
-static void delta_sink_on_unproved(void *context, const struct raw_hit *raw)
+static bool delta_sink_on_unproved(void *context, const struct raw_hit *raw)
 {
     struct delta *delta = context;
     struct widen totals[READING_ROOM];
@@ -644,6 +644,7 @@ static void delta_sink_on_unproved(void *context, const struct raw_hit *raw)
     delta_sink_add_wait(delta, raw);
     delta_sink_note_end(delta, raw, totals);
     delta->summary->periods.n_unproved += delta->last.known;
+    return true;
 }
 
 static bool delta_sink_on_ended(void *context, struct error *error)

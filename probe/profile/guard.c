@@ -5,7 +5,7 @@ enum { REHITS = 16, TRIES = 4, HALT_ROOM = 4096, CHAINED_BITS = 16 };
 
 uint64_t guard_most(uint64_t budget)
 {
-    return budget + HALT_ROOM;
+    return budget + 1 + HALT_ROOM;
 }
 
 /* --- where the core is ---------------------------------------------------------------------------------- */
@@ -69,13 +69,26 @@ static uint64_t without_cost(uint64_t raw, uint64_t cost)
     return raw > cost ? raw - cost : 0;
 }
 
-/* Each halt cost something from the least to the most that was measured; if nothing was, any part of it all.
- */
+/* If none was measured, a halt costs nothing, or no more than this. */
+static uint64_t halt_most(const struct guard_result *result)
+{
+    return is_halt_known(result) ? result->halt_most : HALT_ROOM;
+}
+
+/* Each halt cost something from the least to the most. */
 static struct guard_count without_halts(const struct guard_result *result, uint64_t raw, unsigned pairs)
 {
-    bool known = is_halt_known(result);
-    uint64_t most = without_cost(raw, known ? pairs * result->halt_least : 0);
-    return (struct guard_count){most, most - without_cost(raw, known ? pairs * result->halt_most : raw)};
+    uint64_t most = without_cost(raw, is_halt_known(result) ? pairs * result->halt_least : 0);
+    return (struct guard_count){most, most - without_cost(raw, pairs * halt_most(result))};
+}
+
+/* An interrupt ran, or may have, that a halt delayed: its time is not the call's. */
+static bool may_have_delayed(const struct guard *guard, const struct raw_hit *hit,
+                             struct unseen_delays *delays)
+{
+    const struct unseen_delays before = *delays;
+    bool excepted = unseen_delays_note(delays, guard->plausible.reading, hit->from, hit->to);
+    return hit->tainted || excepted || delays->unknown > before.unknown;
 }
 
 static bool guard_sink_count_of(struct guard *guard, const struct raw_hit *hit, struct guard_count *counted)
@@ -117,10 +130,11 @@ static void note_unclear(struct guard_result *result, uint64_t over)
 
 /* A count that wrapped says nothing of a call that overran: one that did not is below what it is armed for.
  */
-static void guard_sink_judge(struct guard_result *result, const struct guard_count *counted, uint64_t budget)
+static void guard_sink_judge(struct guard_result *result, const struct guard_count *counted, uint64_t budget,
+                             bool delayed)
 {
     uint64_t over = counted->most > budget ? counted->most - budget : 0;
-    if (over > counted->spread) {
+    if (over > counted->spread && !delayed) {
         result->unstopped++;
     } else if (over > 0) {
         note_unclear(result, over);
@@ -143,19 +157,19 @@ static void begin_unproved(struct guard *guard, uint64_t over)
         guard->result.unclear_by = over;
 }
 
-/* Its whole count decides. */
+/* It was over the budget at its stop, if it had not been left then: it has returned. Halts that cost less
+ * than any that was measured take that back. */
 static void judge_stopped(struct guard *guard, const struct guard_count *counted)
 {
-    uint64_t budget = guard->options.budget, over = counted->most > budget ? counted->most - budget : 0;
-    if (over > counted->spread)
+    if (guard->is_elsewhere && !guard->is_delayed)
         end_unproved(guard);
-    else if (guard->is_unproved || over == 0)
-        begin_unproved(guard, over);
+    if (counted->most <= guard->options.budget)
+        begin_unproved(guard, 0);
 }
 
 static void guard_end_call(struct guard *guard)
 {
-    guard->is_elsewhere = guard->is_unproved = false;
+    guard->is_elsewhere = guard->is_unproved = guard->is_delayed = false;
     guard->used = 0;
 }
 
@@ -167,14 +181,15 @@ static bool guard_sink_on_hit(void *context, const struct raw_hit *hit)
     if (guard->written.kind != ERROR_NONE || !guard_sink_count_of(guard, hit, &counted))
         return false;
     result->calls++;
+    result->parts += hit->unproved;
     result->tainted += hit->tainted;
-    (void)unseen_delays_note(&result->delays, guard->plausible.reading, hit->from, hit->to);
-    if (counted.most > result->most.most)
+    bool delayed = may_have_delayed(guard, hit, &result->delays);
+    if (!hit->tainted && counted.most > result->most.most)
         result->most = counted;
     if (hit->overran)
         judge_stopped(guard, &counted);
     else
-        guard_sink_judge(result, &counted, guard->options.budget);
+        guard_sink_judge(result, &counted, guard->options.budget, delayed);
     if (hit->overran && guard->sink.returned != NULL)
         guard->sink.returned(guard->sink.context, result->overruns, counted, guard->is_unproved);
     guard_end_call(guard);
@@ -207,10 +222,10 @@ static void guard_sink_on_tick(void *context, enum engine_wait wait)
 static bool arms_anew(struct guard *guard, uint64_t used, unsigned pairs, uint64_t *more)
 {
     const struct guard_result *result = &guard->result;
-    uint64_t needed = guard->options.budget + 1 + pairs * result->halt_most;
-    if (!is_halt_known(result) || used >= needed)
+    uint64_t needed = guard->options.budget + 1 + pairs * halt_most(result);
+    if (used >= needed)
         return false;
-    *more = needed - used + result->halt_most;
+    *more = needed - used + halt_most(result);
     *more = *more < guard->stop->most ? *more : guard->stop->most;
     guard->used = used;
     guard->armed_anew = *more;
@@ -231,17 +246,18 @@ static enum overrun_next guard_sink_on_overrun(void *context, const struct raw_h
     if (arms_anew(guard, used, hit->pairs, more))
         return OVERRUN_IS_NONE;
     const struct guard_count counted = without_halts(result, used, hit->pairs);
-    bool known = is_halt_known(result);
+    struct unseen_delays ignored = {0};
     struct guard_overrun overrun = {.number = result->overruns + 1,
                                     .elapsed_s = (double)(deadline_now_us() - guard->begun_us) / 1e6,
                                     .calls = result->calls,
-                                    .counted = known ? counted.most - counted.spread : counted.most,
+                                    .counted = counted.most - counted.spread,
                                     .skid = counted.most - guard->options.budget};
     if (!read_place(guard, look, &overrun, deadline, error))
         return OVERRUN_FAILS;
     overrun.is_elsewhere = overrun.has_pc && is_elsewhere(guard, &overrun.place.stack, end);
-    overrun.is_unproved = !known || overrun.is_elsewhere;
     guard->is_elsewhere = overrun.is_elsewhere;
+    guard->is_delayed = may_have_delayed(guard, hit, &ignored);
+    overrun.is_unproved = guard->is_delayed || overrun.is_elsewhere;
     result->overruns++;
     if (overrun.is_unproved)
         begin_unproved(guard, overrun.skid);
@@ -270,6 +286,7 @@ static bool run_calls(struct guard *guard, uint64_t hits, unsigned rehits, const
     const struct engine_request request = {.hits = hits, .rehits = rehits, .timeout_ms = timeout_ms(guard)};
     const struct engine_sink sink = {.context = guard,
                                      .hit = guard_sink_on_hit,
+                                     .unproved = guard_sink_on_hit,
                                      .rehit = guard_sink_on_rehit,
                                      .left = guard_sink_on_left,
                                      .tick = guard_sink_on_tick,
@@ -281,9 +298,7 @@ static bool run_calls(struct guard *guard, uint64_t hits, unsigned rehits, const
 static void guard_sink_arm(struct guard *guard)
 {
     const struct guard_result *result = &guard->result;
-    guard->armed = guard->options.budget + 1;
-    if (is_halt_known(result))
-        guard->armed += result->halt_most;
+    guard->armed = guard->options.budget + 1 + halt_most(result);
     if (guard->armed > guard->stop->most)
         guard->armed = guard->stop->most;
     guard->engine->budget = (struct hit_budget){.stop = guard->stop, .events = guard->armed};

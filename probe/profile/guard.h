@@ -21,11 +21,12 @@ struct guard_overrun {
     uint64_t number;   /* from 1 */
     double elapsed_s;  /* since the run began */
     uint64_t calls;    /* that returned before it */
-    uint64_t counted;  /* of the call, up to there, without what halts cost at most; with it if not known */
+    uint64_t counted;  /* of the call, up to there, without what halts cost at most */
     uint64_t skid;     /* the budget is exceeded by at most so much */
     bool is_elsewhere; /* the whole stack does not lead to this call: another task, or it was left */
-    bool is_unproved;  /* that, or what halts cost is not known: the call may be within the budget */
-    bool has_pc;       /* else nothing of the registers can be read, and `place` is empty */
+    bool
+        is_unproved; /* that, or an interrupt ran that a halt may have delayed: it may be within the budget */
+    bool has_pc;     /* else nothing of the registers can be read, and `place` is empty */
     struct stop_place place;
 };
 
@@ -38,7 +39,7 @@ struct guard_sink {
     void *context;
     /* False, with `error`: the output failed. */
     bool (*overrun)(void *context, const struct guard_overrun *, struct error *);
-    /* The call that overran has returned; `unproved`: its count does not prove that it did. */
+    /* The call that overran has returned; `unproved`: nothing proves that it did. */
     void (*returned)(void *context, uint64_t number, struct guard_count counted, bool unproved);
     /* It had been left without returning before the core stopped, elsewhere: that was not an overrun. */
     void (*left)(void *context, uint64_t number);
@@ -49,7 +50,7 @@ struct guard_options {
     uint64_t budget;    /* events */
     uint64_t overruns;  /* it ends after this number */
     bool keep;          /* at the last of them the core stays halted */
-    bool calibrate;     /* else what a halt costs is not known */
+    bool calibrate;     /* else what a halt costs is not known, and may be up to 4,096 events */
     int64_t for_us;     /* 0: not given */
     uint64_t low, high; /* the function is [low, high); both 0 if unknown */
     int64_t timeout_ms; /* for a call to begin, and again to return */
@@ -61,13 +62,15 @@ struct guard_result {
     uint64_t calls;     /* that returned */
     uint64_t overruns;  /* that stopped the core */
     uint64_t unstopped; /* calls that were over the budget when they returned, and nothing had stopped them */
-    uint64_t unclear;   /* calls that may have been so: what halts cost differs by more than what is over */
+    uint64_t unclear;   /* calls that may have been so: halts, or what they delayed, may be what is over */
     uint64_t unclear_by; /* at most; the largest of these */
-    uint64_t unproved; /* of `overruns`, and of `unclear`: halts' cost may have stopped them, or were left */
-    uint64_t left;     /* calls that were left without returning */
+    uint64_t unproved;   /* of `overruns`, and of `unclear`: what halts delayed may have stopped them, or were
+                            left */
+    uint64_t parts;      /* of `calls`, those whose count may begin in the middle */
+    uint64_t left;       /* calls that were left without returning */
     uint64_t tainted; /* of `calls`, those in which an interrupt ran that the halt at the start had delayed */
     struct unseen_delays delays;    /* of `calls` */
-    struct guard_count most;        /* the longest call that returned */
+    struct guard_count most;        /* the longest call that returned, and was not tainted */
     uint64_t halt_most, halt_least; /* events that a halt costs; most < least: not known */
     uint64_t skid;                  /* the largest of an overrun */
     double elapsed_s;
@@ -91,6 +94,7 @@ struct guard {
     struct error written; /* no count of a call may be so */
     bool is_unproved;     /* the call under way had stopped the core, and is one of result.unproved */
     bool is_elsewhere;    /* the call under way had used up its budget, and the core was not in it */
+    bool is_delayed;      /* so, and a delayed interrupt may have run in it by then */
 };
 
 /* A call was over the budget, whatever halts cost. */

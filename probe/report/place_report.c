@@ -331,12 +331,11 @@ static void print_overrun(const struct guard_view *view, const json_t *line)
     snprintf(place, sizeof place, "where its registers cannot be read");
     if (has_pc)
         place_text(line, place);
-    bool halts = field_is(line, "unproved") && !field_is(line, "elsewhere");
-    fprintf(view->out, "overrun %" PRIu64 " after %s call%s: %s, after %s%s, skid %s%s\n",
+    bool delayed = field_is(line, "unproved") && !field_is(line, "elsewhere");
+    fprintf(view->out, "overrun %" PRIu64 " after %s call%s: %s, after %s, skid %s%s\n",
             field_count(line, "overrun"), NUMBER(n), PLURAL(n), terminal_text(clean, sizeof clean, place),
-            halts ? "at most " : "", guard_amount(view, field_count(line, "counted"), counted),
-            NUMBER(field_count(line, "skid")),
-            halts ? "; not proved, for what a halt costs is not known" : "");
+            guard_amount(view, field_count(line, "counted"), counted), NUMBER(field_count(line, "skid")),
+            delayed ? "; not proved, for an interrupt may have run in it that a halt had delayed" : "");
     if (!has_pc)
         return;
     place_print_callers(view->out, line, INDENT);
@@ -349,8 +348,8 @@ static const struct sentence guard_facts[] = {
     {"unstopped", NULL,
      "{unstopped,} call{unstopped?|s} over the budget returned before the core could be stopped"},
     {"unclear", NULL,
-     "{unclear,} call{unclear?|s} may have been over the budget, by at most {by}[{!unknown_cost}: what a "
-     "halt costs is not known][{!differs}: what a halt costs differs as much]"},
+     "{unclear,} call{unclear?|s} may have been over the budget, by at most {by}: [{!unknown_cost}what a "
+     "halt costs is not known][{!known_cost}what a halt costs differs, or what it delayed ran in them]"},
     {"left", NULL, SENTENCE_LEFT},
     {"tainted", NULL, "in {tainted,} call{tainted?|s} an interrupt ran that a halt had delayed"},
     {"doubt", NULL, SENTENCE_DOUBT},
@@ -378,7 +377,7 @@ static void guard_report_print_end(const struct guard_view *view, const json_t *
     fputs("; ", out);
     fprintf(out, "%s call%s returned in %s", NUMBER(calls), PLURAL(calls),
             ELAPSED(field_real(line, "elapsed_s")));
-    if (calls > 0) {
+    if (calls > field_count(line, "tainted")) {
         fputs(", the longest took ", out);
         print_taken(view, line, "most", "most_spread");
     }
@@ -388,7 +387,7 @@ static void guard_report_print_end(const struct guard_view *view, const json_t *
     fputc('\n', out);
     row_text(&facts, "by", guard_amount(view, field_count(line, "unclear_by"), amount));
     row_flag(&facts, "unknown_cost", !knows_cost);
-    row_flag(&facts, "differs", knows_cost && field_count(line, "unclear") > unproved);
+    row_flag(&facts, "known_cost", knows_cost);
     row_flag(&facts, "no_return", strcmp(ended, "no return") == 0);
     row_flag(&facts, "by_ctrl_c", strcmp(ended, "Ctrl-C") == 0);
     row_flag(&facts, "by_error", strcmp(ended, "error") == 0);
@@ -509,9 +508,12 @@ bool guard_report_end(struct guard_report *report, const struct guard_result *re
     json_part_some(&line, "left", result->left);
     json_part_some(&line, "tainted", result->tainted);
     unseen_delays_text(&result->delays, result->calls, "calls", doubt, sizeof doubt);
+    if (result->parts > 0)
+        doubt_add(doubt, "some calls may have begun before their count");
     doubt_add(doubt, or_empty(report->doubt));
     json_part_text(&line, "doubt", doubt);
-    json_part_unsigned(&line, "most", result->most.most);
+    if (result->calls > result->tainted)
+        json_part_unsigned(&line, "most", result->most.most);
     json_part_some(&line, "most_spread", result->most.spread);
     if (result->halt_most >= result->halt_least)
         json_part_unsigned(&line, "halt_cost", result->halt_least);

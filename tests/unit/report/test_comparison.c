@@ -92,7 +92,7 @@ SLOWER_TEST(conditions)
     CONDITION(clock_source, "--freq", NULL);
 }
 
-/* By an address or an offset it is the same code in the same build alone, which what is loaded tells, or an
+/* By an address or an offset it is the same code in the same build alone: by what is loaded, or an
  * ID. */
 FIR_TEST(a_place_by_its_address_is_of_one_build)
 {
