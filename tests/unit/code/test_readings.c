@@ -45,7 +45,7 @@ __attribute__((format(printf, 2, 3))) static void say(char *out, const char *for
     va_end(values);
 }
 
-/* A register, but not what stands for none. */
+/* A register, if there is one. */
 static void say_register(char *out, const char *before, unsigned which)
 {
     if (which != NO_REGISTER)
