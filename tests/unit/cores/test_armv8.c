@@ -290,4 +290,9 @@ TEST(debug_registers_have_their_names)
         assert_string_equal(name, named[i].name);
     }
     assert_false(core_debug_name(&core, core_debug(&core, 0xFFC), name, sizeof name));
+    struct core alone = core; /* without a trigger interface, whose registers would be others */
+    alone.cti_base = 0;
+    assert_true(core_debug_name(&alone, core_debug(&core, 0x438), name, sizeof name));
+    assert_string_equal(name, "DBGBCR3_EL1");
+    assert_false(core_debug_name(&alone, core_cti(&core, 0xA4), name, sizeof name));
 }

@@ -1,6 +1,7 @@
 /* The words for exceptions and faults. */
 #include "../test.h"
 #include "cores/architectures.h"
+#include "cores/armv8_transfer.h"
 #include "cores/exception.h"
 
 static void check(uint32_t id, uint64_t icsr, uint64_t cfsr, uint64_t hfsr, const char *expected,
@@ -181,5 +182,72 @@ TEST(faults_of_an_armv7_core)
         memcpy(fault.values, lines[i].values, sizeof fault.values);
         exception_describe_faults(&core, &fault, text, sizeof text);
         assert_string_equal(text, lines[i].says);
+    }
+}
+
+/* What was read for it becomes the values, of whichever kind of core. */
+TEST(what_a_fault_has_is_read_and_taken)
+{
+    static const struct {
+        const struct core_ops *ops;
+        uint64_t status;
+        bool reads;
+    } lines[] = {{&armv7_ops, 0x1D7, true},
+                 {&armv7_ops, 0x1DB, false}, /* Undefined mode has no such registers */
+                 {&armv7_ops, 0x1D3, false},
+                 {&armv8_ops, 0x3C5, true},
+                 {&armv8_ops, 0x3C9, true},
+                 {&armv8_ops, 0x000, false},
+                 {&armv8_ops_in_aarch32, 0x1D7, true},
+                 {&armv8_ops_in_aarch32, 0x1DA, true},
+                 {&armv8_ops_in_aarch32, 0x1D0, false}};
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        const struct core core = {.ops = lines[i].ops, .debug_base = 0x80010000};
+        struct step items[256];
+        struct steps list = {.items = items, .room = COUNT(items)};
+        uint64_t results[256];
+        size_t at[FAULT_WORDS];
+        struct exception_fault fault = {.status = lines[i].status};
+        if (exception_add_faults(&core, lines[i].status, &list, at) != lines[i].reads)
+            fail_msg("line %zu", i);
+        if (!lines[i].reads) {
+            assert_int_equal(list.n, 0);
+            continue;
+        }
+        for (size_t k = 0; k < COUNT(results); k++)
+            results[k] = 0x1000 + k;
+        exception_take_faults(&core, results, at, &fault);
+        assert_true(fault.has_values);
+        for (size_t k = 0; k < FAULT_WORDS; k++) {
+            if (at[k] >= list.n || (k > 0 && at[k] == at[k - 1]))
+                fail_msg("line %zu: value %zu at %zu of %zu", i, k, at[k], list.n);
+            uint64_t wanted = core.ops == &armv8_ops ? armv8_register_value(&core, CORE_PC, results, at[k])
+                                                     : results[at[k]];
+            assert_true(fault.values[k] == wanted);
+        }
+    }
+}
+
+/* Where the code goes on that a fault or an interrupt was taken from: DDI 0406C table B1-7. */
+TEST(where_an_exception_of_an_armv7_core_came_from)
+{
+    static const struct {
+        uint64_t status;
+        bool in_thumb, has_values;
+        uint64_t ifar, from;
+    } lines[] = {{0x1D7, false, true, 0, 0x8FF8},       {0x1D7, false, true, 0x8FFC, 0x8FFC},
+                 {0x1D7, false, false, 0x8FFC, 0x8FF8}, {0x1DB, false, false, 0, 0x8FFC},
+                 {0x1DB, true, false, 0, 0x8FFE},       {0x1D2, false, false, 0, 0x8FFC}};
+    const struct core core = {.ops = &armv7_ops};
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        const struct exception_fault fault = {.status = lines[i].status,
+                                              .lr = 0x9000,
+                                              .in_thumb = lines[i].in_thumb,
+                                              .has_values = lines[i].has_values,
+                                              .values = {0, 0, 0, lines[i].ifar}};
+        uint64_t from = 0;
+        assert_true(exception_interrupted(&core, &fault, &from));
+        if (from != lines[i].from)
+            fail_msg("line %zu: 0x%llX", i, (unsigned long long)from);
     }
 }

@@ -4,6 +4,8 @@
 
 #include "debug_words.h"
 
+#include <stdio.h>
+
 enum { PORTS = 4, AHB = 0, APB = 1 };
 
 /* Access ports, and what is on the debug bus at one of them. */
@@ -534,4 +536,50 @@ FRESH_TEST(no_more_buses_than_there_is_room_for)
         f.found.buses[i].port = PORTS;
     assert_true(run());
     assert_true(f.found.buses_cut);
+}
+
+/* What has no debug registers is known by what the link says of it. */
+FRESH_TEST(views_of_other_machines)
+{
+    add_view((struct link_view){.type = "msr", .name = "cpu0", .is_core = true, .counts_only = true});
+    add_view((struct link_view){.type = "x86_64", .name = "qemu.cpu", .is_core = true});
+    f.views[0].has_port = f.views[1].has_port = false;
+    assert_true(run());
+    assert_int_equal(f.found.n_cores, 2);
+    assert_false(f.found.cores[0].has_memory);
+    assert_true(f.found.cores[1].has_memory);
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(f.found.cores[i].view.name, f.views[i].name);
+        assert_int_equal(f.found.cores[i].server_unit, i);
+        assert_int_equal(f.found.cores[i].core.unit, i);
+    }
+    assert_ptr_not_equal(f.found.cores[0].core.ops, f.found.cores[1].core.ops);
+}
+
+/* A server's target that none of our cores is: of which kind, or where it would have to be. */
+FRESH_TEST(a_target_that_is_none_of_ours_is_named)
+{
+    static const struct {
+        const char *type;
+        bool has_port;
+        const char *words;
+    } lines[] = {
+        {"riscv", true, "the target chip.cpu is of the type riscv"},
+        {"cortex_a", false, "OpenOCD does not say on which access port the target chip.cpu (cortex_a) is"},
+        {"cortex_a", true, "nothing at access port 1 is the target chip.cpu (cortex_a)"},
+        {"cortex_r4", true, "nothing at access port 1 is the target chip.cpu (cortex_r4)"},
+        {"armv8r", false, "on which access port the target chip.cpu (armv8r) is"},
+        {"aarch64", true, "nothing at access port 1 is the target chip.cpu (aarch64)"}};
+    for (size_t i = 0; i < COUNT(lines); i++) {
+        struct error why = {0};
+        set_up();
+        f.idr[APB] = 0;
+        add_view((struct link_view){.name = "chip.cpu", .port = APB, .is_core = true});
+        snprintf(f.views[0].type, sizeof f.views[0].type, "%s", lines[i].type);
+        f.views[0].has_port = lines[i].has_port;
+        assert_true(run());
+        assert_int_equal(f.found.n_cores, 0);
+        assert_true(nothing_found(&f.found, &why));
+        assert_error(&why, ERROR_NO_CORE, lines[i].words);
+    }
 }

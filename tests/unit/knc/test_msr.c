@@ -208,11 +208,32 @@ static struct outcome access_file(const char *file, struct step step)
     return outcome;
 }
 
+/* Of its 8 bytes a file has fewer behind the register's number. */
+FRESH_TEST(a_register_that_is_cut_short_is_not_read)
+{
+    char file[] = "/tmp/pmu-probe-short-XXXXXX";
+    int fd = mkstemp(file);
+    assert_true(fd >= 0 && write(fd, "12345678", 8) == 8 && close(fd) == 0);
+    assert_int_equal(access_file(file, step_read(at(0))).why, DONE);
+    assert_int_equal(results[0], 0x3837363534333231);
+    for (uint64_t number = 1; number < 10; number++) {
+        assert_int_equal(access_file(file, step_read(at(number))).why, TARGET_FAULT);
+        assert_error(&error, ERROR_FAULT, "read: cut short");
+    }
+    struct step other = step_read(at(0));
+    other.at.unit = 6;
+    assert_int_equal(access_file(file, other).why, TARGET_FAULT);
+    assert_error(&error, ERROR_FAULT, "CPU 6 is not one of this link");
+    unlink(file);
+}
+
 FRESH_TEST(what_a_register_refuses_is_named)
 {
     assert_int_equal(access_file("/dev/full", step_read(at(0x38F))).why, DONE);
     assert_int_equal(access_file("/dev/full", step_write(at(0x38F), 7)).why, TARGET_FAULT);
     assert_error(&error, ERROR_FAULT, "CPU 5 refuses to have MSR 0x38F written: No space left");
+    assert_int_equal(access_file("/dev/null", step_read(at(0x38F))).why, TARGET_FAULT);
+    assert_error(&error, ERROR_FAULT, "CPU 5 refuses to have MSR 0x38F read: cut short");
     assert_int_equal(access_file("/dev/null", step_read(at(0x38F))).why, TARGET_FAULT);
     assert_error(&error, ERROR_FAULT, "CPU 5 refuses to have MSR 0x38F read: cut short");
 }

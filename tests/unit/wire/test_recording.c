@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -144,6 +145,28 @@ static void record_and_replay(const char *path, bool with_server)
     assert_views(&was);
     assert_views(&is);
     unlink(path);
+}
+
+/* What cannot be read, and what is waited for in vain until Ctrl-C. */
+TEST(a_file_that_cannot_be_read_is_no_recording)
+{
+    char folder[] = "/tmp/pmu-probe-wire-XXXXXX", path[64];
+    char *words[] = {"pmu-probe", "info"};
+    volatile sig_atomic_t cancel = 0;
+    const struct wire_run of = {.version = "1", .n = 2, .words = words, .cancel = &cancel};
+    struct error error = {0};
+    assert_non_null(mkdtemp(folder));
+    assert_null(wire_replay(folder, &of, &error));
+    assert_error(&error, ERROR_USAGE, "cannot read");
+    snprintf(path, sizeof path, "%s/run.wire", folder);
+    assert_null(wire_replay(path, &of, &error));
+    assert_error(&error, ERROR_USAGE, "run.wire: No such file");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    cancel = 1;
+    assert_null(wire_replay(path, &of, &error));
+    assert_error_is(&error, ERROR_CANCELLED, "cancelled");
+    unlink(path);
+    rmdir(folder);
 }
 
 TEST(a_replay_sees_what_the_run_saw_up_to_its_end)

@@ -78,3 +78,26 @@ TEST(what_was_said_keeps_its_number)
     assert_null(dictionary_at(&dictionary, 3));
     dictionary_free(&dictionary);
 }
+
+/* Whatever its length: a line grows by what is added, and has its end. */
+TEST(a_line_has_room_for_all_that_is_added)
+{
+    char text[300], back[300];
+    for (int n = 0; n < (int)sizeof text; n++) {
+        struct line line = {0};
+        memset(text, 'x', sizeof text);
+        text[n] = '\0';
+        line_add(&line, "%s", text);
+        assert_int_equal(line.used, n);
+        assert_string_equal(line.bytes, text);
+        line_add(&line, "%d", 7);
+        assert_int_equal(line.used, n + 1);
+        assert_string_equal(line.bytes + n, "7");
+        line_clear(&line);
+        line_add_text(&line, text);
+        struct words words = {.at = line.bytes};
+        assert_true(words_text(&words, back, sizeof back) && words_are_over(&words));
+        assert_string_equal(back, text);
+        line_free(&line);
+    }
+}
