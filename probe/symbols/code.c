@@ -951,7 +951,8 @@ static bool jumps_collect(struct symbols *symbols)
         jumps->items = items;
         jumps->items[jumps->n++] = does.target;
     }
-    qsort(jumps->items, jumps->n, sizeof *jumps->items, code_compare_targets);
+    if (jumps->n > 0)
+        qsort(jumps->items, jumps->n, sizeof *jumps->items, code_compare_targets);
     return true;
 }
 
@@ -975,8 +976,9 @@ bool symbols_is_joined(struct symbols *symbols, uint64_t address)
 {
     if (symbols == NULL || (!symbols->jumps.known && !jumps_collect(symbols)))
         return true;
-    return bsearch(&address, symbols->jumps.items, symbols->jumps.n, sizeof address, code_compare_targets) !=
-               NULL ||
+    const struct jumps *jumps = &symbols->jumps;
+    return (jumps->n > 0 &&
+            bsearch(&address, jumps->items, jumps->n, sizeof address, code_compare_targets) != NULL) ||
            has_table(symbols, address);
 }
 

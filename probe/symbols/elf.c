@@ -441,7 +441,8 @@ void symbols_move(struct symbols *symbols, uint64_t by)
     for (size_t i = 0; i < symbols->code_count; i++)
         symbols->code[i] = extent_make(elf_moved(symbols, symbols->code[i].low),
                                        symbols->code[i].high - symbols->code[i].low);
-    qsort(symbols->code, symbols->code_count, sizeof symbols->code[0], extent_order);
+    if (symbols->code_count > 0)
+        qsort(symbols->code, symbols->code_count, sizeof symbols->code[0], extent_order);
 }
 
 struct symbols *symbols_open_memory(const void *bytes, size_t size, struct error *error)
