@@ -208,7 +208,7 @@ static struct outcome access_file(const char *file, struct step step)
     return outcome;
 }
 
-/* Of its 8 bytes a file has fewer behind the register's number. */
+/* From the register's number on a file has fewer than its 8 bytes. */
 FRESH_TEST(a_register_that_is_cut_short_is_not_read)
 {
     char file[] = "/tmp/pmu-probe-short-XXXXXX";
