@@ -318,7 +318,7 @@ static bool step_off(struct direct_engine *self, uint64_t here, struct error *er
 }
 
 /* Resumed onto its breakpoint for a re-hit, the core may take an interrupt first, whose handler runs the same
- * code: its stops at what is watched are the run's own, and it comes back. */
+ * code: its stops at what is watched are the run's own, and it returns. */
 static bool direct_come_back(struct direct_engine *self, uint64_t wanted, struct error *error)
 {
     bool to_start = wanted == self->region.start;

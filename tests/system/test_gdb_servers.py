@@ -214,7 +214,7 @@ def test_a_real_server_spoilt_on_the_way(chip, how):
 @pytest.mark.nobody_answers
 @pytest.mark.parametrize("chip", ["m4", "a9"])
 def test_a_stop_whose_reply_is_lost(chip):
-    """The core is halted at a breakpoint of the tool's, and no further answer comes by itself."""
+    """The core is halted at a breakpoint of the tool's, and nothing further is sent."""
     lost = []
 
     def drop_one(number, packet):

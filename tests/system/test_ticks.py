@@ -111,7 +111,7 @@ def test_ticks_that_none_can_be_lost_of_are_right(way, name, tmp_path):
     assert len(hits) == 12 and all(count == true and not bound for count, true, bound in hits), hits
 
 
-# What no look at the code finds. Then spin(30000), in which the start of the run sees ticks that are right.
+# What the code does not show. Then spin(30000), in which the start of the run sees ticks that are right.
 UNSEEN = {
     "a pointer": COUNT + "APART void add(volatile uint32_t *p, uint32_t n) { *p += n; }\nAPART void work(void) { spin(2000); add(&ticks, 2); spin(2000); }\n",
     "a loop entered at its test": COUNT + "APART uint32_t more(void) { return turn++ & 1; }\nAPART void work(void) { turn = 1; while (more()) { spin(2000); ticks += 1; } "

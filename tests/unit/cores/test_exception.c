@@ -193,7 +193,7 @@ TEST(what_a_fault_has_is_read_and_taken)
         uint64_t status;
         bool reads;
     } lines[] = {{&armv7_ops, 0x1D7, true},
-                 {&armv7_ops, 0x1DB, false}, /* Undefined mode has no such registers */
+                 {&armv7_ops, 0x1DB, false}, /* Undefined mode lacks these registers */
                  {&armv7_ops, 0x1D3, false},
                  {&armv8_ops, 0x3C5, true},
                  {&armv8_ops, 0x3C9, true},
