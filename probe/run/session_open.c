@@ -291,7 +291,8 @@ void session_conditions(struct session *session, const struct clock *clock, stru
         snprintf(out->elf, sizeof out->elf, "%.255s", session_elf(session));
         snprintf(out->build_id, sizeof out->build_id, "%s", symbols_build_id(session->symbols));
         uint64_t hash = symbols_hash(session->symbols);
-        snprintf(out->elf_hash, sizeof out->elf_hash, hash != 0 ? "%016" PRIx64 : "", hash);
+        if (hash != 0)
+            snprintf(out->elf_hash, sizeof out->elf_hash, "%016" PRIx64, hash);
     }
     char notes[REGION_NOTES];
     conditions_add_note(out, session->elf.unseen);

@@ -92,9 +92,11 @@ TEST(each_line_of_the_readings)
     assert_non_null(file);
     for (; fgets(line, sizeof line, file) != NULL; lines++) {
         char set[8], *bar = strstr(line, " | ");
-        unsigned code;
-        if (bar == NULL || sscanf(line, "%7s %x", set, &code) != 2)
+        size_t length = strcspn(line, " ");
+        if (bar == NULL || length >= sizeof set)
             fail_msg("no reading: %s", line);
+        snprintf(set, sizeof set, "%.*s", (int)length, line);
+        uint32_t code = (uint32_t)strtoul(line + length, NULL, 16);
         enum instruction_set isa = ISA_THUMB;
         while (isa < ISA_OTHER && strcmp(sets[isa], set) != 0)
             isa++;

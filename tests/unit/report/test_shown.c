@@ -15,7 +15,7 @@ static struct document shown_read(const char *name)
     char path[256];
     struct json_file file;
     struct error error = {0};
-    struct document document;
+    struct document document = {0};
     snprintf(path, sizeof path, "tests/unit/report/shown/%s.jsonl", name);
     if (!json_file_open(&file, path, NULL, &error) ||
         !document_read(&file.lines, name, NULL, &document, &error))
