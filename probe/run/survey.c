@@ -252,7 +252,7 @@ static void survey_describe_region(const struct survey_run *run, struct survey_r
     process_note(&region->named.region.process, conditions->note, sizeof conditions->note);
     conditions_add_note(conditions, region->named.start.note);
     conditions_add_note(conditions, region->notes);
-    snprintf(region->summary->doubt, sizeof region->summary->doubt, "%s", region->doubt);
+    doubt_add(region->summary->doubt, region->doubt);
 }
 
 static void survey_fill_row(const struct survey_run *run, struct survey_region *region,
