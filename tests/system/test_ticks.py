@@ -128,13 +128,6 @@ def test_totals_by_ticks_are_not_proved(way, name, tmp_path):
     assert hits and (RELIES in result.summary["doubt"] or all(count <= true if bound else count == true for count, true, bound in hits)), (hits, result.summary)
 
 
-def test_a_region_shorter_than_a_period_needs_no_ticks(tmp_path):
-    parts = COUNT + "APART void work(void) { spin(20); }\n"
-    with own_place(tmp_path, "m4/swd", program(parts, "").replace("11999", "1199999"), clock=12000000) as place:
-        result = place.run("--counter", "systick", "delta", "work", "-j", "-r", 12, "--tick", "ticks")
-    assert result.code == 0 and RELIES not in result.summary.get("doubt", ""), result.out + result.err
-
-
 def test_a_variable_that_another_handler_counts_is_refused(tmp_path):
     parts = COUNT + "void SVC_Handler(void) { ticks++; }\nAPART void work(void) { spin(220); __asm volatile(\"svc 0\"); }\n"
     with own_place(tmp_path, "m4/swd", program(parts, ""), clock=12000000) as place:
